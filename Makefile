@@ -1,0 +1,44 @@
+# Every target bootstraps .venv by itself; the second time costs nothing.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo up test check lint format bench lock clean
+
+demo: $(READY)          ## about 20 sample claims through four hours, in about a minute
+	@$(BIN)/reenvio demo
+
+up: $(READY)            ## engine, database, models and workers in real time; Ctrl-C stops
+	@$(BIN)/reenvio up
+
+test: check             ## everything: style, types, layers, unit, contract and process tests
+	$(BIN)/pytest
+
+check: $(READY)         ## style, types and layers only
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)
+	$(BIN)/python -m tests.bench
+
+lock: $(READY)          ## recompile the lock file from pyproject.toml
+	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \
+	  pyproject.toml --extra dev --output-file requirements-dev.lock --quiet --upgrade
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .reenvio build dist
+
+$(READY): requirements-dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Reenvio needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing the locked dependencies into .venv ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,1 @@
+"""Remembers: tables, transactions and migrations on SQLite or PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Acts: job handlers, the worker runtime, the command line and the composition root."""

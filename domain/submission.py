@@ -1,0 +1,86 @@
+"""What sending a claim can come to, and what that means for the process."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+DUPLICATE_CLAIM = "DUPLICATE_CLAIM"
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One send of one claim to one payer; `attempt` counts every send of the claim, from 1."""
+
+    claim_id: str
+    payer_id: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The payer took the claim and gave its protocol number."""
+
+    protocol_number: str
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The payer says that it has this claim already."""
+
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The claim certainly did not arrive, or was refused."""
+
+    error: str
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLost:
+    """The request left and no answer came: nobody here knows whether it arrived."""
+
+    error: str
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """The payer is known to be down: nothing was sent, and no attempt is spent."""
+
+    reason: str
+    resume_at: datetime
+
+
+SendOutcome = Accepted | Duplicate | Failed | AnswerLost | Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolMissing:
+    """The payer has the claim, but the answer with its protocol number was lost."""
+
+
+Settled = Accepted | ProtocolMissing | Failed | AnswerLost | Unavailable
+
+
+def settle(outcome: SendOutcome, *, answer_was_lost_before: bool) -> Settled:
+    """Read a refusal as duplicate in the light of earlier sends.
+
+    After a send whose answer was lost, "duplicate" proves that it arrived: the claim must
+    neither fail nor go out again. Without one it is what it says: a permanent refusal.
+    """
+    if not isinstance(outcome, Duplicate):
+        return outcome
+    if answer_was_lost_before:
+        return ProtocolMissing()
+    return Failed(f"{DUPLICATE_CLAIM} - the payer has this claim already", outcome.code)
+
+
+class PayerGateway(Protocol):
+    """Sends a claim to its payer and says what came of it; never raises for what payers do."""
+
+    async def send(self, submission: Submission, now: datetime) -> SendOutcome:
+        """Send once."""
+        ...

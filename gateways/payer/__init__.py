@@ -1,0 +1,1 @@
+"""Payers: what takes the claims."""

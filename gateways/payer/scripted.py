@@ -1,0 +1,126 @@
+"""A payer that follows a script: for the demo, for practice and for tests; it keeps no state."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal, assert_never
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from domain.submission import Accepted, AnswerLost, Duplicate, Failed, SendOutcome, Submission, Unavailable
+
+
+class Line(BaseModel):
+    """A line of a script; unknown words are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Accept(Line):
+    """Take the claim."""
+
+    do: Literal["accept"] = "accept"
+
+
+class Refuse(Line):
+    """Answer with an error."""
+
+    do: Literal["fail"] = "fail"
+    error: str
+    code: str | None = None
+
+
+class LoseAnswer(Line):
+    """Take the claim and let the answer get lost on the way."""
+
+    do: Literal["lose-answer"] = "lose-answer"
+    error: str = "TIMEOUT - no answer within 30s after the request was sent"
+
+
+class SayDuplicate(Line):
+    """Say that the claim is known."""
+
+    do: Literal["duplicate"] = "duplicate"
+
+
+class Closed(Line):
+    """Be known as down until a moment: nothing is sent."""
+
+    do: Literal["unavailable"] = "unavailable"
+    until: datetime
+    reason: str = "planned maintenance"
+
+
+Answer = Annotated[Accept | Refuse | LoseAnswer | SayDuplicate | Closed, Field(discriminator="do")]
+
+
+class Outage(Line):
+    """A payer answers nothing but an error between two moments."""
+
+    payer: str
+    start: datetime
+    end: datetime
+    error: str = "SERVICE_UNAVAILABLE - 503"
+    code: str | None = "HTTP:503"
+
+    def hits(self, submission: Submission, now: datetime) -> bool:
+        """Whether a send at this moment meets the outage."""
+        return self.payer == submission.payer_id and self.start <= now < self.end
+
+
+class Script(Line):
+    """Outages by payer, and answers by claim: one per send, the last one for ever."""
+
+    outages: tuple[Outage, ...] = ()
+    answers: Mapping[str, tuple[Answer, ...]] = {}
+
+
+class ScriptedPayer:
+    """Answers each send by the script; what the script does not mention is accepted."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    async def send(self, submission: Submission, now: datetime) -> SendOutcome:
+        """The scripted answer to this send."""
+        for outage in self._script.outages:
+            if outage.hits(submission, now):
+                return Failed(outage.error, outage.code)
+        answers = self._script.answers.get(submission.claim_id) or (Accept(),)
+        return _outcome(answers[min(submission.attempt, len(answers)) - 1], submission, now)
+
+
+def _outcome(answer: Answer, submission: Submission, now: datetime) -> SendOutcome:
+    match answer:
+        case Accept():
+            return Accepted(protocol_number(submission.claim_id))
+        case Refuse(error=error, code=code):
+            return Failed(error, code)
+        case LoseAnswer(error=error):
+            return AnswerLost(error)
+        case SayDuplicate():
+            return Duplicate()
+        case Closed(until=until, reason=reason):
+            return (
+                Unavailable(reason, until) if now < until else Accepted(protocol_number(submission.claim_id))
+            )
+        case _:
+            assert_never(answer)
+
+
+def protocol_number(claim_id: str) -> str:
+    """The receipt number this payer gives a claim: twelve digits, the same every time."""
+    digest = hashlib.sha256(claim_id.encode()).digest()
+    return f"{int.from_bytes(digest[:8]) % 10**12:012d}"
+
+
+def read_script(file: Path) -> Script:
+    """A script from a JSON file; a ValueError says in one line what is wrong with it."""
+    try:
+        return Script.model_validate(json.loads(file.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise ValueError(f"Payer script {file}: {error.strerror}") from error
+    except (ValidationError, json.JSONDecodeError) as error:
+        raise ValueError(f"Payer script {file} is not valid: {error}") from error

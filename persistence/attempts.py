@@ -1,0 +1,72 @@
+"""Submission attempts: written before a claim leaves and closed when its answer is known."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from persistence.tables import submission_attempts as attempts
+
+ANSWER_LOST = "ANSWER_LOST"
+NOT_SENT = "UNAVAILABLE"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """One send of a claim; without an outcome the answer is not known (yet)."""
+
+    attempt: int
+    outcome: str | None
+    result: dict[str, Any] | None
+
+
+class Attempts:
+    """Sends by claim and by job."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def of_job(self, job_key: int) -> AttemptRow | None:
+        """The last send that this job made, if any."""
+        query = (
+            select(attempts.c.attempt, attempts.c.outcome, attempts.c.result)
+            .where(attempts.c.job_key == job_key)
+            .order_by(attempts.c.attempt.desc())
+            .limit(1)
+        )
+        row = (await self._connection.execute(query)).one_or_none()
+        return None if row is None else AttemptRow(row.attempt, row.outcome, row.result)
+
+    async def start(self, claim_id: str, job_key: int, *, now: datetime) -> int:
+        """Record that the claim is about to leave; returns the number of this send, from 1."""
+        last = await self._connection.scalar(
+            select(func.max(attempts.c.attempt)).where(attempts.c.claim_id == claim_id)
+        )
+        number = (last or 0) + 1
+        row = {"claim_id": claim_id, "attempt": number, "job_key": job_key, "started_at": now}
+        await self._connection.execute(insert(attempts).values(row))
+        return number
+
+    async def finish(
+        self, claim_id: str, attempt: int, outcome: str, result: dict[str, Any] | None, *, now: datetime
+    ) -> None:
+        """Record what came of a send."""
+        await self._connection.execute(
+            update(attempts)
+            .where(attempts.c.claim_id == claim_id, attempts.c.attempt == attempt)
+            .values(outcome=outcome, result=result, finished_at=now)
+        )
+
+    async def answer_was_lost(self, claim_id: str, *, before: int) -> bool:
+        """Whether any earlier send may have arrived without our knowing."""
+        lost = attempts.c.outcome.is_(None) | (attempts.c.outcome == ANSWER_LOST)
+        query = select(func.count()).where(attempts.c.claim_id == claim_id, attempts.c.attempt < before, lost)
+        return bool(await self._connection.scalar(query))
+
+    async def count(self, claim_id: str) -> int:
+        """How often the claim left for its payer."""
+        left = attempts.c.outcome.is_(None) | (attempts.c.outcome != NOT_SENT)
+        query = select(func.count()).where(attempts.c.claim_id == claim_id, left)
+        return await self._connection.scalar(query) or 0

@@ -1,0 +1,48 @@
+"""A real broker with a movable clock, and claims that tests can watch."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from bpmn.names import ProcessId
+from gateways.clock import EngineClock
+from gateways.zeebe import engine
+from persistence.database import sqlite_url
+from tests.process.stage import Payers, Stage
+from workers.bootstrap import embedded, engine_config, migrate_database, running
+from workers.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def broker_config(tmp_path_factory: pytest.TempPathFactory) -> engine.EngineConfig:
+    """An engine home of this test run's own, with the shared cache of distributions."""
+    shared = engine_config()
+    return engine.EngineConfig(home=tmp_path_factory.mktemp("engine"), cache=shared.cache)
+
+
+@pytest.fixture(scope="session")
+def broker(broker_config: engine.EngineConfig) -> Iterator[engine.RunningEngine]:
+    """One real broker for the whole run."""
+    yield engine.start(broker_config, engine.SilentReporter())
+    engine.stop(broker_config)
+
+
+@pytest.fixture(scope="session")
+async def stage(
+    broker: engine.RunningEngine, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stage]:
+    """Database, channel and deployed models on the broker."""
+    home: Path = tmp_path_factory.mktemp("stage")
+    settings = Settings(reenvio_home=home, database_url=sqlite_url(home / "test.db"))
+    await migrate_database(settings)
+    async with running(settings, embedded(broker)) as app:
+        await app.deploy()
+        yield Stage(app, EngineClock(broker.management_url), settings, Payers(), ProcessId.SUB_06)
+
+
+@pytest.fixture
+async def working(stage: Stage) -> AsyncIterator[Stage]:
+    """The stage with a worker on it."""
+    async with stage.worker():
+        yield stage

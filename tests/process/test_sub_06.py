@@ -1,0 +1,143 @@
+"""SUB_06 on a real broker: what happens to claims whose sending fails."""
+
+from datetime import timedelta
+
+from bpmn.names import ReviewDecision
+from domain.claim_state import ClaimState
+from gateways.payer.scripted import Accept, Closed, LoseAnswer, Refuse, SayDuplicate
+from tests.process.stage import Stage
+
+TIMEOUT = Refuse(error="TIMEOUT - Connection timeout after 30s")
+DOWN = Refuse(error="SERVICE_UNAVAILABLE", code="HTTP:503")
+BAD_PROCEDURE = Refuse(error="INVALID_PROCEDURE_CODE", code="TISS:1801")
+
+
+async def test_a_claim_that_is_taken_at_once_is_sent_once(working: Stage) -> None:
+    claim = await working.start(Accept())
+    row = await working.reaches(claim, ClaimState.ACCEPTED)
+    assert row.protocol_number
+    assert working.payers.sends(claim.id) == 1
+
+
+async def test_a_transient_error_waits_on_the_timer_and_then_succeeds(working: Stage) -> None:
+    claim = await working.start(TIMEOUT, Accept())
+    waiting = await working.reaches(claim, ClaimState.WAITING, retry_count=1)
+    assert waiting.next_retry_time is not None
+    assert (
+        timedelta(minutes=5)
+        <= waiting.next_retry_time - waiting.updated_at
+        <= timedelta(minutes=6, seconds=1)
+    )
+    assert working.payers.sends(claim.id) == 1
+
+    await working.pass_the_wait(claim)
+
+    await working.reaches(claim, ClaimState.ACCEPTED)
+    assert await working.events(claim) == ["failed", "retry_scheduled", "accepted"]
+    assert await working.has_ended(claim)
+
+
+async def test_a_permanent_error_reaches_the_registration_team_without_a_retry(working: Stage) -> None:
+    claim = await working.start(BAD_PROCEDURE)
+    await working.reaches(claim, ClaimState.IN_REVIEW)
+    async with working.app.store.transaction() as tx:
+        [notice] = await tx.notices.of_claim(claim.id.value)
+        [review] = await tx.reviews.of_claim(claim.id.value)
+    assert notice.recipient == "REGISTRATION"
+    assert review.reason == "PERMANENT_ERROR"
+    assert working.payers.sends(claim.id) == 1
+    assert not await working.has_ended(claim)
+
+
+async def test_five_retries_without_success_reach_billing_management(working: Stage) -> None:
+    claim = await working.start(DOWN)
+    for retry in range(1, 6):
+        await working.reaches(claim, ClaimState.WAITING, retry_count=retry)
+        await working.pass_the_wait(claim)
+    row = await working.reaches(claim, ClaimState.IN_REVIEW)
+    assert row.reason == "MAX_RETRIES_EXCEEDED"
+    assert working.payers.sends(claim.id) == 6
+    async with working.app.store.transaction() as tx:
+        [notice] = await tx.notices.of_claim(claim.id.value)
+    assert notice.recipient == "BILLING_MANAGEMENT"
+
+
+async def test_retry_now_wakes_a_waiting_claim_before_its_time(working: Stage) -> None:
+    claim = await working.start(TIMEOUT, Accept())
+    waiting = await working.reaches(claim, ClaimState.WAITING)
+    await working.app.desk.retry_now(claim.id)
+    row = await working.reaches(claim, ClaimState.ACCEPTED)
+    assert waiting.next_retry_time is not None
+    assert row.updated_at < waiting.next_retry_time
+    assert await working.has_ended(claim)
+
+
+async def test_a_waiting_claim_can_be_cancelled(working: Stage) -> None:
+    claim = await working.start(TIMEOUT)
+    await working.reaches(claim, ClaimState.WAITING)
+    await working.app.desk.cancel(claim.id)
+    await working.reaches(claim, ClaimState.CANCELLED)
+    assert working.payers.sends(claim.id) == 1
+
+
+async def test_a_claim_in_review_can_be_cancelled(working: Stage) -> None:
+    claim = await working.start(BAD_PROCEDURE)
+    await working.reaches(claim, ClaimState.IN_REVIEW)
+    await working.app.desk.cancel(claim.id)
+    await working.reaches(claim, ClaimState.CANCELLED)
+
+
+async def test_after_a_lost_answer_a_duplicate_means_it_arrived(working: Stage) -> None:
+    claim = await working.start(LoseAnswer(), SayDuplicate())
+    await working.pass_the_wait(claim)
+    row = await working.reaches(claim, ClaimState.IN_REVIEW)
+    assert row.reason == "PROTOCOL_MISSING"
+    assert working.payers.sends(claim.id) == 2
+
+    await working.app.desk.decide_review(
+        claim.id, ReviewDecision.PROTOCOL_RECOVERED, protocol_number="000123456789"
+    )
+    row = await working.reaches(claim, ClaimState.ACCEPTED)
+    assert row.protocol_number == "000123456789"
+    assert working.payers.sends(claim.id) == 2
+
+
+async def test_a_duplicate_without_a_lost_answer_is_a_permanent_error(working: Stage) -> None:
+    claim = await working.start(SayDuplicate())
+    row = await working.reaches(claim, ClaimState.IN_REVIEW)
+    assert row.reason == "PERMANENT_ERROR"
+
+
+async def test_a_payer_known_to_be_down_costs_no_attempt(working: Stage) -> None:
+    reopens = await working.clock.now() + timedelta(hours=2)
+    claim = await working.start(Closed(until=reopens), Accept())
+    waiting = await working.reaches(claim, ClaimState.WAITING, retry_count=0)
+    assert waiting.next_retry_time is not None
+    assert abs(waiting.next_retry_time - reopens) < timedelta(seconds=1)
+    await working.pass_the_wait(claim)
+    row = await working.reaches(claim, ClaimState.ACCEPTED)
+    assert row.retry_count == 0
+
+
+async def test_a_corrected_claim_starts_counting_again(working: Stage) -> None:
+    claim = await working.start(TIMEOUT, BAD_PROCEDURE, TIMEOUT, Accept())
+    await working.pass_the_wait(claim)
+    await working.reaches(claim, ClaimState.IN_REVIEW)
+    await working.app.desk.decide_review(claim.id, ReviewDecision.CORRECTED)
+    await working.reaches(claim, ClaimState.WAITING, retry_count=1)
+    await working.pass_the_wait(claim)
+    await working.reaches(claim, ClaimState.ACCEPTED)
+    assert await working.has_ended(claim)
+
+
+async def test_a_written_off_claim_ends(working: Stage) -> None:
+    claim = await working.start(BAD_PROCEDURE)
+    await working.reaches(claim, ClaimState.IN_REVIEW)
+    await working.app.desk.decide_review(claim.id, ReviewDecision.WRITE_OFF)
+    await working.reaches(claim, ClaimState.WRITTEN_OFF)
+
+
+async def test_starting_a_claim_twice_starts_it_once(working: Stage) -> None:
+    claim_id = working.new_claim_id()
+    assert await working.app.desk.start(claim_id, "payer-1")
+    assert not await working.app.desk.start(claim_id, "payer-1")

@@ -1,0 +1,125 @@
+"""The composition root: opens everything in order, closes it in reverse."""
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import grpc
+import structlog
+
+from bpmn.names import JobType, model_paths
+from domain.policy import Policy
+from domain.ports import Clock
+from domain.submission import PayerGateway
+from gateways.clock import EngineClock, WallClock
+from gateways.payer.scripted import Script, ScriptedPayer, read_script
+from gateways.zeebe import engine
+from gateways.zeebe.commands import ZeebeCommands
+from gateways.zeebe.connection import Plaintext, ZeebeConnection, open_channel
+from persistence.database import open_database
+from persistence.migrations import is_current, migrate
+from persistence.store import Store
+from workers.claims import ClaimDesk
+from workers.engine_settings import EngineSettings, ZeebeSettings, connection_from
+from workers.jobs import all_handlers
+from workers.policy import load_policy
+from workers.runtime import Worker
+from workers.settings import Settings, SettingsError
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Which engine to work with, and the clock it lives by."""
+
+    connection: ZeebeConnection
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """Everything that is open."""
+
+    store: Store
+    channel: grpc.aio.Channel
+    commands: ZeebeCommands
+    desk: ClaimDesk
+    clock: Clock
+    payer: PayerGateway
+    policy: Policy
+
+    async def deploy(self) -> None:
+        """Deploy our models; equal ones keep their version."""
+        await self.commands.deploy(*model_paths())
+
+    def worker(self, only: frozenset[JobType] = frozenset(JobType), *, name: str = "reenvio") -> Worker:
+        """A worker for all job types, or for a chosen set."""
+        handlers = all_handlers(self.store, self.payer, self.policy, self.clock)
+        chosen = [handler for handler in handlers if handler.type in only]
+        return Worker(self.channel, chosen, name=name, rng=random.Random())  # noqa: S311  # jitter, not a secret
+
+
+def find_cluster(zeebe: ZeebeSettings, config: engine.EngineConfig) -> Cluster:
+    """The cluster named in the environment, or the embedded engine if it runs."""
+    if connection := connection_from(zeebe):
+        return Cluster(connection, WallClock())
+    running = engine.status(config)
+    if running is None:
+        raise engine.EngineError(
+            "No engine is running here and ZEEBE_ADDRESS is not set: start one with `reenvio engine start`, "
+            "start everything with `reenvio up`, or set ZEEBE_ADDRESS to your own cluster."
+        )
+    return embedded(running)
+
+
+def embedded(running: engine.RunningEngine) -> Cluster:
+    """The embedded engine as a cluster: its clock may be moved, and ours follows it."""
+    return Cluster(Plaintext(running.grpc_address), EngineClock(running.management_url))
+
+
+@asynccontextmanager
+async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
+    """Open the database, the channel and what stands on them."""
+    payer = ScriptedPayer(_script(settings.payer_script))
+    policy = load_policy(settings.policy_file)
+    async with AsyncExitStack() as stack:
+        database = open_database(settings.database)
+        stack.push_async_callback(database.dispose)
+        if not await is_current(database):
+            raise SettingsError(
+                "The database's schema is not the one this version needs: run `reenvio migrate`."
+            )
+        channel = open_channel(cluster.connection)
+        stack.push_async_callback(channel.close)
+        commands = ZeebeCommands(channel)
+        store = Store(database)
+        yield App(store, channel, commands, ClaimDesk(store, commands), cluster.clock, payer, policy)
+
+
+async def migrate_database(settings: Settings) -> None:
+    """Bring the configured database to the newest schema."""
+    database = open_database(settings.database)
+    try:
+        await migrate(database)
+    finally:
+        await database.dispose()
+
+
+def _script(file: Path | None) -> Script:
+    if file is None:
+        log.warning(
+            "practice_payer", advice="no payer is configured: every claim is accepted, nothing leaves"
+        )
+        return Script()
+    try:
+        return read_script(file)
+    except ValueError as error:
+        raise SettingsError(f"PAYER_SCRIPT: {error}") from error
+
+
+def engine_config() -> engine.EngineConfig:
+    """The embedded engine's settings from the environment."""
+    return EngineSettings().config()

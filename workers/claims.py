@@ -1,0 +1,89 @@
+"""What people and other systems may ask of a claim: start, retry now, cancel, decide a review."""
+
+from datetime import timedelta
+
+from bpmn.names import Message, ReviewDecision, ReviewReason, Variable
+from domain.claim import ClaimId
+from domain.claim_state import ClaimState
+from gateways.zeebe.commands import ZeebeCommands
+from persistence.claims import ClaimRow
+from persistence.desk import Review
+from persistence.store import Store
+
+KEEP_START = timedelta(hours=24)
+KEEP_WAKE_UP = timedelta(minutes=1)
+KEEP_WORD = timedelta(minutes=10)  # a person's word may arrive a moment before the process waits for it
+
+
+class ClaimRefusal(Exception):  # noqa: N818  # it is an answer, not a fault
+    """What was asked of a claim makes no sense in its state; the text says why and what does."""
+
+
+class ClaimDesk:
+    """Speaks to claims by message; the engine finds the instance by the claim's id."""
+
+    def __init__(self, store: Store, commands: ZeebeCommands) -> None:
+        self._store = store
+        self._commands = commands
+
+    async def find(self, claim_id: ClaimId) -> ClaimRow:
+        """The claim; a refusal when nobody knows it."""
+        async with self._store.transaction() as tx:
+            claim = await tx.claims.find(claim_id.value)
+        if claim is None:
+            raise ClaimRefusal(f"{claim_id} is not known here: see `reenvio claim list`.")
+        return claim
+
+    async def start(self, claim_id: ClaimId, payer_id: str) -> bool:
+        """Start the claim's process; False when it was started before."""
+        async with self._store.transaction() as tx:
+            if await tx.claims.find(claim_id.value):
+                return False
+        variables = {Variable.CLAIM_ID: claim_id.value, Variable.PAYER_ID: payer_id}
+        return await self._commands.publish(
+            Message.CLAIM_READY, claim_id.value, variables, keep=KEEP_START, message_id=claim_id.value
+        )
+
+    async def retry_now(self, claim_id: ClaimId) -> None:
+        """Wake a waiting claim."""
+        await self._require(claim_id, ClaimState.WAITING)
+        await self._commands.publish(Message.RETRY_NOW, claim_id.value, {}, keep=KEEP_WAKE_UP)
+
+    async def cancel(self, claim_id: ClaimId) -> None:
+        """Cancel a claim that waits for its time or for a person."""
+        await self._require(claim_id, ClaimState.WAITING, ClaimState.IN_REVIEW)
+        await self._commands.publish(Message.CLAIM_CANCELLED, claim_id.value, {}, keep=KEEP_WORD)
+
+    async def decide_review(
+        self, claim_id: ClaimId, decision: ReviewDecision, *, protocol_number: str | None = None
+    ) -> None:
+        """Tell the process what a person decided; a word about an earlier round is ignored by it."""
+        await self._require(claim_id, ClaimState.IN_REVIEW)
+        async with self._store.transaction() as tx:
+            review = (await tx.reviews.of_claim(claim_id.value))[-1]
+        _check(review, decision, protocol_number)
+        variables = {
+            Variable.REVIEW_DECISION: decision,
+            Variable.DECIDED_ROUND: review.round,
+            Variable.PROTOCOL_NUMBER: protocol_number,
+        }
+        await self._commands.publish(Message.REVIEW_DECIDED, claim_id.value, variables, keep=KEEP_WORD)
+
+    async def _require(self, claim_id: ClaimId, *states: ClaimState) -> None:
+        claim = await self.find(claim_id)
+        if claim.state not in states:
+            wanted = " or ".join(states)
+            raise ClaimRefusal(
+                f"{claim_id} is {claim.state}, and this can be asked only while it is {wanted}."
+            )
+
+
+def _check(review: Review, decision: ReviewDecision, protocol_number: str | None) -> None:
+    sends_again = decision in (ReviewDecision.RESEND, ReviewDecision.CORRECTED)
+    if sends_again and review.reason == ReviewReason.PROTOCOL_MISSING:
+        raise ClaimRefusal(
+            f"The payer has {review.claim_id} already, so it must not go out again: "
+            "decide PROTOCOL_RECOVERED with the number the payer tells you, or WRITE_OFF."
+        )
+    if decision is ReviewDecision.PROTOCOL_RECOVERED and not protocol_number:
+        raise ClaimRefusal("PROTOCOL_RECOVERED needs the protocol number that the payer gave.")

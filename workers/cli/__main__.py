@@ -1,0 +1,5 @@
+"""`python -m workers.cli` is `reenvio`."""
+
+from workers.cli import main
+
+main()

@@ -1,0 +1,51 @@
+"""The demo's last word: each claim's fate beside the one it should have met."""
+
+from collections.abc import Mapping, Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from domain.claim_state import ClaimState
+from persistence.claims import ClaimRow
+from workers.demo.picture import COLOURS
+from workers.demo.samples import Sample
+
+
+def summary(cast: Sequence[Sample], claims: Sequence[ClaimRow], sends: Mapping[str, int]) -> Table:
+    """A row per claim."""
+    table = Table(box=box.SIMPLE, title="Every claim and its fate", padding=(0, 1, 0, 0))
+    table.add_column("claim", no_wrap=True)
+    for heading in ("fate", "sends", "ended", "protocol or reason", "as expected"):
+        table.add_column(heading)
+    by_id = {claim.claim_id: claim for claim in claims}
+    for sample in cast:
+        claim = by_id.get(sample.claim_id)
+        state = claim.state if claim else None
+        table.add_row(
+            sample.claim_id,
+            sample.fate,
+            str(sends.get(sample.claim_id, 0)),
+            _state(state),
+            _last_word(claim),
+            "[green]yes[/]" if state is sample.ends else f"[red]no: {sample.ends}[/]",
+        )
+    return table
+
+
+def unmet(cast: Sequence[Sample], claims: Sequence[ClaimRow]) -> int:
+    """How many claims did not end as they should."""
+    states = {claim.claim_id: claim.state for claim in claims}
+    return sum(states.get(sample.claim_id) is not sample.ends for sample in cast)
+
+
+def _state(state: ClaimState | None) -> Text:
+    if state is None:
+        return Text("never arrived", style="red")
+    return Text(state.replace("_", " ").lower(), style=COLOURS[state])
+
+
+def _last_word(claim: ClaimRow | None) -> str:
+    if claim is None:
+        return ""
+    return claim.protocol_number or (claim.reason or "").replace("_", " ").lower()

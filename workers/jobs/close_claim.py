@@ -1,0 +1,41 @@
+"""close-claim: records how a claim ended when a person, not the payer, ended it."""
+
+from bpmn.names import Header, JobType
+from domain.claim_state import ClaimState
+from domain.ports import Clock
+from persistence.store import Store
+from workers.runtime.handler import JobHandler, JobInput, typed
+from workers.runtime.job import Job
+from workers.runtime.outcome import Complete, Incident, Outcome
+
+FINAL = {state.value: state for state in ClaimState if state.is_final}
+
+
+class Input(JobInput):
+    """Which claim, and the protocol number where a person recovered it."""
+
+    claim_id: str
+    protocol_number: str | None = None
+
+
+def close_claim(store: Store, clock: Clock) -> JobHandler:
+    """The handler; the end state comes from the task's header."""
+
+    async def handle(job: Job, given: Input) -> Outcome:
+        state = FINAL.get(job.headers.get(Header.OUTCOME, ""))
+        if state is None:
+            return Incident(
+                f"{job.element_id} needs the task header {Header.OUTCOME} with one of {', '.join(FINAL)}. "
+                "Correct it in the model, deploy it and migrate this instance."
+            )
+        now = await clock.now()
+        changes = {"protocol_number": given.protocol_number} if given.protocol_number else {}
+        async with store.transaction() as tx:
+            claim = await tx.claims.find(given.claim_id)
+            if claim is None or claim.state is state:
+                return Complete()
+            await tx.claims.move(given.claim_id, state, now=now, reason=None, **changes)
+            await tx.journal.write(given.claim_id, state.lower(), "closed by a person", now=now)
+        return Complete()
+
+    return JobHandler(type=JobType.CLOSE_CLAIM, variables=Input.names(), handle=typed(Input, handle))

@@ -1,0 +1,35 @@
+"""notify: records a notice to a group of people; sending it by mail comes with the mail lanes."""
+
+from bpmn.names import Header, JobType
+from domain.ports import Clock
+from persistence.desk import Notice
+from persistence.store import Store
+from workers.runtime.handler import JobHandler, JobInput, typed
+from workers.runtime.job import Job
+from workers.runtime.outcome import Complete, Incident, Outcome
+
+
+class Input(JobInput):
+    """Which claim it is about."""
+
+    claim_id: str
+
+
+def notify(store: Store, clock: Clock) -> JobHandler:
+    """The handler; recipient and template come from the task's headers."""
+
+    async def handle(job: Job, given: Input) -> Outcome:
+        recipient, template = job.headers.get(Header.RECIPIENT_GROUP), job.headers.get(Header.TEMPLATE)
+        if not recipient or not template:
+            return Incident(
+                f"{job.element_id} lacks the task headers {Header.RECIPIENT_GROUP} and {Header.TEMPLATE}. "
+                "Add them in the model, deploy it and migrate this instance."
+            )
+        now = await clock.now()
+        notice = Notice(given.claim_id, recipient, template)
+        async with store.transaction() as tx:
+            if await tx.notices.record(notice, job_key=job.key, now=now):
+                await tx.journal.write(given.claim_id, "notified", recipient, now=now)
+        return Complete()
+
+    return JobHandler(type=JobType.NOTIFY, variables=Input.names(), handle=typed(Input, handle))

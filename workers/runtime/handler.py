@@ -1,0 +1,60 @@
+"""A handler: the job type, what it reads, what it does, and its limits."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
+
+from workers.runtime.job import Job
+from workers.runtime.outcome import Incident, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class JobHandler:
+    """One job type: the variables it fetches, the coroutine, and how much it may take on."""
+
+    type: str
+    variables: tuple[str, ...]
+    handle: Callable[[Job], Awaitable[Outcome]]
+    lock: timedelta = timedelta(seconds=60)
+    time_limit: timedelta = timedelta(seconds=30)
+    at_once: int = 32
+
+
+class JobInput(BaseModel):
+    """Base of typed inputs: camelCase in the process, snake_case here, nothing coerced."""
+
+    model_config = ConfigDict(alias_generator=to_camel, frozen=True, strict=True)
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The process variables to fetch."""
+        return tuple(to_camel(name) for name in cls.model_fields)
+
+
+InputT = TypeVar("InputT", bound=JobInput)
+
+
+def typed(
+    model: type[InputT], handle: Callable[[Job, InputT], Awaitable[Outcome]]
+) -> Callable[[Job], Awaitable[Outcome]]:
+    """Read the typed input first; a variable that does not fit becomes an incident that names it."""
+
+    async def read_then_handle(job: Job) -> Outcome:
+        try:
+            given = model.model_validate(job.variables)
+        except ValidationError as refused:
+            return Incident(_advice(job, refused))
+        return await handle(job, given)
+
+    return read_then_handle
+
+
+def _advice(job: Job, refused: ValidationError) -> str:
+    faults = "; ".join(
+        f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in refused.errors(include_input=False)
+    )
+    return f"{job.type}: process variables do not fit ({faults}). Correct them in Operate, then retry."

@@ -1,0 +1,39 @@
+"""What a handler may answer: a closed set, turned into engine verbs in one place (reporting)."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """The work is done; the variables go up to the process."""
+
+    variables: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Throw:
+    """A business error that the model catches, with what it needs to go on."""
+
+    code: str
+    message: str
+    variables: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """A technical failure: tried again after a while, and an incident when retries run out."""
+
+    message: str
+    backoff: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """Nothing but a person can help; the message says what happened, which rule, what to do."""
+
+    message: str
+
+
+Outcome = Complete | Throw | Fail | Incident

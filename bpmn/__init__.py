@@ -1,0 +1,1 @@
+"""Tells the story: the deployable models and every name they share with the workers."""

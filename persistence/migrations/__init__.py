@@ -9,11 +9,14 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from persistence.database import reachable
+
 
 async def migrate(engine: AsyncEngine, revision: str = "head") -> None:
     """Bring the schema up to a revision."""
-    async with engine.begin() as connection:
-        await connection.run_sync(_upgrade, revision)
+    with reachable():
+        async with engine.begin() as connection:
+            await connection.run_sync(_upgrade, revision)
 
 
 def _upgrade(connection: Connection, revision: str) -> None:
@@ -22,8 +25,9 @@ def _upgrade(connection: Connection, revision: str) -> None:
 
 async def is_current(engine: AsyncEngine) -> bool:
     """Whether the schema is at the newest revision."""
-    async with engine.connect() as connection:
-        return await connection.run_sync(_at_head)
+    with reachable():
+        async with engine.connect() as connection:
+            return await connection.run_sync(_at_head)
 
 
 def _at_head(connection: Connection) -> bool:

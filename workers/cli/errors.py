@@ -8,6 +8,7 @@ from gateways.clock import EngineClockError
 from gateways.zeebe.commands import CommandRefusedError
 from gateways.zeebe.connection import ZeebeConnectionError
 from gateways.zeebe.engine import EngineError
+from persistence.database import DatabaseError
 from workers.claims import ClaimRefusal
 from workers.demo.director import DemoError
 from workers.settings import SettingsError
@@ -15,6 +16,7 @@ from workers.settings import SettingsError
 FORESEEN = (
     ClaimRefusal,
     CommandRefusedError,
+    DatabaseError,
     DemoError,
     DomainError,
     EngineClockError,

@@ -1,0 +1,123 @@
+"""Every name the models and the workers share, written once."""
+
+from enum import StrEnum
+from importlib import resources
+from pathlib import Path
+
+
+class ProcessId(StrEnum):
+    """The processes we deploy; each lives in the file of the same name."""
+
+    SUB_06 = "SUB_06"
+
+
+class JobType(StrEnum):
+    """What a task or a throwing message event asks a worker to do."""
+
+    SUBMIT_CLAIM = "submit-claim"
+    RETRY_SUBMISSION_BACKOFF = "retry-submission-backoff"
+    OPEN_REVIEW = "open-review"
+    NOTIFY = "notify"
+    CLOSE_CLAIM = "close-claim"
+
+
+class Message(StrEnum):
+    """What the outside may say to a claim; all but the first find it by its claimId."""
+
+    CLAIM_READY = "claim-ready"
+    RETRY_NOW = "retry-now"
+    CLAIM_CANCELLED = "claim-cancelled"
+    REVIEW_DECIDED = "review-decided"
+
+
+class ErrorCode(StrEnum):
+    """What a worker may throw and a model must catch."""
+
+    SUBMISSION_FAILED = "SUBMISSION_FAILED"
+    PAYER_UNAVAILABLE = "PAYER_UNAVAILABLE"
+    MAX_RETRIES_EXCEEDED = "MAX_RETRIES_EXCEEDED"
+    PERMANENT_ERROR = "PERMANENT_ERROR"
+
+
+class Header(StrEnum):
+    """Static parameters that an element of our models gives to its worker."""
+
+    RECIPIENT_GROUP = "recipientGroup"
+    TEMPLATE = "template"
+    OUTCOME = "outcome"
+
+
+class RecipientGroup(StrEnum):
+    """Who is told when no retry can help."""
+
+    BILLING_MANAGEMENT = "BILLING_MANAGEMENT"
+    REGISTRATION = "REGISTRATION"
+
+
+class Template(StrEnum):
+    """The text of a notification."""
+
+    MAX_RETRIES_EXCEEDED = "max-retries-exceeded"
+    PERMANENT_ERROR = "permanent-error"
+
+
+class ClaimOutcome(StrEnum):
+    """How a person ended a claim, as the header `outcome` says it."""
+
+    ACCEPTED = "ACCEPTED"
+    CANCELLED = "CANCELLED"
+    WRITTEN_OFF = "WRITTEN_OFF"
+
+
+class ReviewReason(StrEnum):
+    """Why a claim lies on a person's desk."""
+
+    MAX_RETRIES_EXCEEDED = "MAX_RETRIES_EXCEEDED"
+    PERMANENT_ERROR = "PERMANENT_ERROR"
+    PROTOCOL_MISSING = "PROTOCOL_MISSING"
+
+
+class ReviewDecision(StrEnum):
+    """What a person may decide; any other text leaves the claim waiting."""
+
+    RESEND = "RESEND"
+    CORRECTED = "CORRECTED"
+    WRITE_OFF = "WRITE_OFF"
+    PROTOCOL_RECOVERED = "PROTOCOL_RECOVERED"
+
+
+class Variable(StrEnum):
+    """The variables of our processes: references and retry state, never the claim itself."""
+
+    CLAIM_ID = "claimId"
+    PAYER_ID = "payerId"
+    PROTOCOL_NUMBER = "protocolNumber"
+
+    SUBMISSION_ERROR = "submissionError"
+    SUBMISSION_ERROR_CODE = "submissionErrorCode"
+    LAST_SUBMISSION_TIME = "lastSubmissionTime"
+    RESUME_AT = "resumeAt"
+    PAYER_UNAVAILABLE_REASON = "payerUnavailableReason"
+
+    SHOULD_RETRY = "shouldRetry"
+    NEXT_RETRY_TIME = "nextRetryTime"
+    RETRY_COUNT = "retryCount"
+    RETRY_REASON = "retryReason"
+    BACKOFF_MINUTES = "backoffMinutes"
+    ERROR_CLASSIFICATION = "errorClassification"
+
+    REVIEW_ID = "reviewId"
+    REVIEW_REASON = "reviewReason"
+    REVIEW_ROUND = "reviewRound"
+    REVIEW_DECISION = "reviewDecision"
+    DECIDED_ROUND = "decidedRound"
+
+
+def model_path(process: ProcessId) -> Path:
+    """The packaged BPMN file of one process."""
+    return Path(str(resources.files("bpmn"))) / f"{process}.bpmn"
+
+
+def model_paths() -> tuple[Path, ...]:
+    """All packaged BPMN files, in the order they are deployed."""
+    return tuple(model_path(process) for process in ProcessId)

@@ -1,0 +1,63 @@
+"""The command line never shows a traceback: what we foresee ends in one line of advice."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def reenvio(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a user would, with a home of its own."""
+    own = {"REENVIO_HOME": str(home), "ENGINE_HOME": str(home / "engine"), "ZEEBE_ADDRESS": ""}
+    return subprocess.run(
+        [sys.executable, "-m", "workers.cli", *arguments],
+        env=os.environ | own | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "advice"),
+    [
+        (["work"], {}, "start one with `reenvio engine start`"),
+        (["claim", "list"], {}, "start one with `reenvio engine start`"),
+        (["claim", "list"], {"ZEEBE_ADDRESS": "localhost:1"}, "run `reenvio migrate`"),
+        (["work"], {"LOG_LEVEL": "loud"}, "LOG_LEVEL"),
+        (["work"], {"ZEEBE_ADDRESS": "localhost:1", "PAYER_SCRIPT": "/nowhere.json"}, "PAYER_SCRIPT"),
+        (["work"], {"ZEEBE_CLIENT_ID": "me"}, "set ZEEBE_ADDRESS"),
+        (["migrate"], {"DATABASE_URL": "nonsense"}, "DATABASE_URL"),
+        (["migrate"], {"DATABASE_URL": "sqlite+aiosqlite:////dev/null/reenvio.db"}, "DATABASE_URL"),
+        (["migrate"], {"DATABASE_URL": "sqlite+aiosqlite:////dev"}, "does not answer"),
+        (["work"], {"ENGINE_GRPC_PORT": "many"}, "ENGINE_GRPC_PORT"),
+    ],
+)
+def test_trouble_ends_in_one_line_that_says_what_to_do(
+    tmp_path: Path, arguments: list[str], environment: dict[str, str], advice: str
+) -> None:
+    done = reenvio(tmp_path, *arguments, **environment)
+    assert done.returncode == 1
+    assert advice in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len([line for line in done.stderr.splitlines() if "practice_payer" not in line]) == 1
+
+
+def test_a_claim_id_of_the_wrong_shape_is_refused_with_an_example(tmp_path: Path) -> None:
+    done = reenvio(tmp_path, "claim", "show", "12345")
+    assert done.returncode == 2
+    assert "CLM-001-1234567890" in done.stderr.replace("\n", " ")
+
+
+def test_migrate_makes_the_database_in_our_home(tmp_path: Path) -> None:
+    assert reenvio(tmp_path, "migrate").returncode == 0
+    assert (tmp_path / "reenvio.db").exists()
+
+
+def test_every_command_explains_itself(tmp_path: Path) -> None:
+    for command in ("demo", "up", "work", "deploy", "migrate", "decide", "claim", "policy", "engine"):
+        done = reenvio(tmp_path, command, "--help")
+        assert done.returncode == 0, command
+        assert "Usage" in done.stdout

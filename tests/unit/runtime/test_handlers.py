@@ -1,0 +1,100 @@
+"""What the runtime makes of a handler's answer, its silence and its failures."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from structlog.testing import capture_logs
+
+from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
+from workers.runtime.handler import JobInput, typed
+from workers.runtime.outcome_json import from_json, to_json
+from workers.runtime.worker import Slots, run_handler
+
+SECRET = "Maria da Silva"
+
+
+def job(**variables: object) -> Job:
+    return Job(1, "submit-claim", "Task_SubmitClaim", 2, 3, {}, variables)
+
+
+class Input(JobInput):
+    """A typed input."""
+
+    claim_id: str
+    retry_count: int = 0
+
+
+async def echo(_job: Job, given: Input) -> Outcome:
+    return Complete({"seen": given.claim_id, "count": given.retry_count})
+
+
+def handler(handle: object, limit: timedelta = timedelta(seconds=5)) -> JobHandler:
+    return JobHandler("submit-claim", ("claimId",), handle, time_limit=limit)  # type: ignore[arg-type]
+
+
+def test_the_variables_to_fetch_are_the_inputs_own_in_camel_case() -> None:
+    assert Input.names() == ("claimId", "retryCount")
+
+
+async def test_a_typed_input_is_read_before_the_handler_runs() -> None:
+    outcome = await run_handler(handler(typed(Input, echo)), job(claimId="CLM-1-1", retryCount=2))
+    assert outcome == Complete({"seen": "CLM-1-1", "count": 2})
+
+
+@pytest.mark.parametrize("variables", [{}, {"claimId": 5}, {"claimId": "x", "retryCount": "2"}])
+async def test_a_variable_that_does_not_fit_is_an_incident_that_names_it(
+    variables: dict[str, object],
+) -> None:
+    outcome = await run_handler(handler(typed(Input, echo)), job(**variables))
+    assert isinstance(outcome, Incident)
+    assert "claimId" in outcome.message or "retryCount" in outcome.message
+    assert "Operate" in outcome.message
+
+
+async def test_a_wrong_value_is_not_quoted() -> None:
+    outcome = await run_handler(handler(typed(Input, echo)), job(claimId=[SECRET]))
+    assert isinstance(outcome, Incident)
+    assert SECRET not in outcome.message
+
+
+async def test_a_handler_past_its_limit_fails_with_a_backoff() -> None:
+    async def hang(_job: Job) -> Outcome:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    outcome = await run_handler(handler(hang, timedelta(milliseconds=10)), job())
+    assert isinstance(outcome, Fail)
+    assert outcome.backoff > timedelta()
+
+
+async def test_an_unforeseen_error_names_its_kind_and_no_data() -> None:
+    async def crash(_job: Job) -> Outcome:
+        raise LookupError(SECRET)
+
+    with capture_logs() as logs:
+        outcome = await run_handler(handler(crash), job(patient=SECRET))
+    assert isinstance(outcome, Fail)
+    assert "LookupError" in outcome.message
+    assert SECRET not in outcome.message
+    assert SECRET not in str(logs)
+
+
+def test_a_job_never_shows_its_variables() -> None:
+    assert SECRET not in repr(job(patient=SECRET))
+
+
+@pytest.mark.parametrize("outcome", [Complete({"a": 1}), Complete(), Throw("CODE", "why", {"b": None})])
+def test_an_outcome_survives_storage(outcome: Complete | Throw) -> None:
+    assert from_json(to_json(outcome)) == outcome
+
+
+async def test_slots_are_waited_for_and_given_back() -> None:
+    slots = Slots(1)
+    slots.take()
+    waiting = asyncio.create_task(slots.wait_for_one())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    slots.give_back()
+    await waiting
+    assert slots.free == 1

@@ -1,0 +1,1 @@
+"""Speaks to the outside: Zeebe, payers and, later, mail and queues."""

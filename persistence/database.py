@@ -1,5 +1,6 @@
 """Opens the database: SQLite in WAL mode, safe under several processes, or PostgreSQL."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,8 +37,9 @@ def _engine(url: str) -> AsyncEngine:
         parsed = make_url(url)
         if parsed.get_backend_name() == "sqlite" and parsed.database:
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+            sqlite3.connect(parsed.database).close()  # the driver's thread would only print a traceback
         return create_async_engine(url, hide_parameters=True)  # errors must not quote values
-    except (SQLAlchemyError, ImportError, OSError) as error:
+    except (SQLAlchemyError, sqlite3.Error, ImportError, OSError) as error:
         raise DatabaseError(
             f"The database cannot be opened ({type(error).__name__}): set DATABASE_URL to an address such as "
             "sqlite+aiosqlite:////folder/reenvio.db, or unset it for an SQLite file of our own."
@@ -51,7 +53,8 @@ def reachable() -> Iterator[None]:
         yield
     except (DBAPIError, OSError) as error:
         raise DatabaseError(
-            f"The database does not answer ({type(error).__name__}): see that it runs and that DATABASE_URL is right."
+            f"The database does not answer ({type(error).__name__}): "
+            "see that it runs and that DATABASE_URL is right."
         ) from error
 
 

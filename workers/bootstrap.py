@@ -22,7 +22,7 @@ from persistence.database import open_database
 from persistence.migrations import is_current, migrate
 from persistence.store import Store
 from workers.claims import ClaimDesk
-from workers.engine_settings import EngineSettings, ZeebeSettings, connection_from
+from workers.engine_settings import ZeebeSettings, connection_from, read_engine_settings
 from workers.jobs import all_handlers
 from workers.policy import load_policy
 from workers.runtime import Worker
@@ -122,4 +122,4 @@ def _script(file: Path | None) -> Script:
 
 def engine_config() -> engine.EngineConfig:
     """The embedded engine's settings from the environment."""
-    return EngineSettings().config()
+    return read_engine_settings().config()

@@ -18,6 +18,7 @@ from gateways.zeebe.connection import (
 )
 from gateways.zeebe.engine import EngineConfig, FixedPorts
 from gateways.zeebe.engine.config import DEFAULT_VERSION
+from workers.settings import from_environment
 
 _SAAS_SUFFIX = ".zeebe.camunda.io"
 _TLS_SCHEMES = ("https", "grpcs")
@@ -81,6 +82,16 @@ class ZeebeSettings(BaseSettings):
     zeebe_ca_certificate_path: Path | None = None
     camunda_cluster_id: str | None = None
     camunda_cluster_region: str = "bru-2"
+
+
+def read_engine_settings() -> EngineSettings:
+    """The embedded engine's settings from the environment."""
+    return from_environment(EngineSettings)
+
+
+def read_zeebe_settings() -> ZeebeSettings:
+    """The settings of a cluster of one's own from the environment."""
+    return from_environment(ZeebeSettings)
 
 
 def connection_from(settings: ZeebeSettings) -> ZeebeConnection | None:

@@ -1,7 +1,7 @@
 """Settings, read once from the environment, frozen and handed down."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import platformdirs
 from pydantic import Field, ValidationError
@@ -17,7 +17,7 @@ class SettingsError(Exception):
 class Settings(BaseSettings):
     """What every part needs; each field is an environment variable of the same name in capitals."""
 
-    model_config = SettingsConfigDict(frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True)
 
     reenvio_home: Path = Field(default_factory=lambda: platformdirs.user_data_path("reenvio"))
     database_url: str | None = None
@@ -32,17 +32,24 @@ class Settings(BaseSettings):
         return self.database_url or sqlite_url(self.reenvio_home / "reenvio.db")
 
 
+SettingsT = TypeVar("SettingsT", bound=BaseSettings)
+
+
 def read_settings() -> Settings:
-    """The settings from the environment; all faults are told at once."""
+    """Our settings from the environment."""
+    return from_environment(Settings)
+
+
+def from_environment(settings: type[SettingsT]) -> SettingsT:
+    """Read settings; all faults are told at once, each by the name of its variable."""
     try:
-        return Settings()
+        return settings()
     except ValidationError as refused:
-        raise SettingsError(describe(refused)) from refused
+        prefix = settings.model_config.get("env_prefix", "")
+        faults = (f"{_variable(error['loc'], prefix)}: {error['msg']}" for error in refused.errors())
+        raise SettingsError("Settings from the environment do not fit. " + "; ".join(faults)) from refused
 
 
-def describe(refused: ValidationError) -> str:
-    """One line that names each environment variable at fault."""
-    faults = (
-        f"{'.'.join(map(str, e['loc'])).upper()}: {e['msg']}" for e in refused.errors(include_input=False)
-    )
-    return "Settings from the environment do not fit: " + "; ".join(faults)
+def _variable(location: tuple[int | str, ...], prefix: str) -> str:
+    name = str(location[0])
+    return name if name.isupper() else f"{prefix}{name}".upper()  # an alias stands as it is

@@ -1,11 +1,10 @@
 """The command line: `reenvio`."""
 
-import sys
-
 
 def main() -> None:
     """Run `reenvio`; what it needs is imported here, so that importing this package does nothing."""
     from workers.cli.app import build
-    from workers.cli.errors import guarded
+    from workers.cli.errors import plain_errors
 
-    sys.exit(guarded(build()))
+    with plain_errors():
+        build()()

@@ -14,7 +14,7 @@ from persistence.claims import ClaimRow
 from workers import bootstrap
 from workers.bootstrap import App, engine_config, find_cluster
 from workers.claims import ClaimDesk
-from workers.engine_settings import ZeebeSettings
+from workers.engine_settings import read_zeebe_settings
 from workers.logs import configure_logs
 from workers.settings import read_settings
 
@@ -117,7 +117,7 @@ def _with_app(go: Callable[[App], Awaitable[None]]) -> None:
     configure_logs("error", settings.log_format)
 
     async def within() -> None:
-        async with bootstrap.running(settings, find_cluster(ZeebeSettings(), engine_config())) as app:
+        async with bootstrap.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
             await go(app)
 
     asyncio.run(within())

@@ -1,6 +1,8 @@
 """Turns the errors we foresee into one line for the user; no traceback reaches anybody."""
 
-import typer
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from rich.console import Console
 
 from domain.errors import DomainError
@@ -13,7 +15,8 @@ from workers.claims import ClaimRefusal
 from workers.demo.director import DemoError
 from workers.settings import SettingsError
 
-FORESEEN = (
+TROUBLE, BAD_SETTINGS, INTERRUPTED = 1, 2, 130
+_TROUBLES = (
     ClaimRefusal,
     CommandRefusedError,
     DatabaseError,
@@ -21,16 +24,31 @@ FORESEEN = (
     DomainError,
     EngineClockError,
     EngineError,
-    SettingsError,
-    ZeebeConnectionError,
 )
 
 
-def guarded(app: typer.Typer) -> int:
-    """Run the command line; foreseen errors end in one line and exit code 1."""
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """What we foresee ends the program with one line of advice and an exit code."""
     try:
-        app(standalone_mode=True)
-    except FORESEEN as error:
-        Console(stderr=True, soft_wrap=True).print(f"[bold red]reenvio:[/] {error}", highlight=False)
-        return 1
-    return 0
+        yield
+    except _TROUBLES as error:
+        for line in getattr(error, "log_lines", ()):
+            _complain(f"  | {line}")
+        _complain(str(error))
+        raise SystemExit(TROUBLE) from error
+    except (SettingsError, ZeebeConnectionError) as error:
+        _complain(str(error))
+        raise SystemExit(BAD_SETTINGS) from error
+    except KeyboardInterrupt as error:
+        _complain("Interrupted.")
+        raise SystemExit(INTERRUPTED) from error
+
+
+def say(console: Console, message: str) -> None:
+    """Print a line as it is: no markup, no colours, no wrapping."""
+    console.print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+def _complain(message: str) -> None:
+    say(Console(stderr=True), message)

@@ -14,7 +14,7 @@ from workers import bootstrap
 from workers.bootstrap import engine_config, find_cluster, migrate_database
 from workers.cli.engine import RichReporter
 from workers.demo.run import run_demo
-from workers.engine_settings import ZeebeSettings, connection_from
+from workers.engine_settings import connection_from, read_zeebe_settings
 from workers.logs import configure_logs
 from workers.serving import serve
 from workers.settings import Settings, read_settings
@@ -47,7 +47,7 @@ def demo(
 def up() -> None:
     """Engine, database, models and workers in real time; Ctrl-C stops what this started."""
     settings = _settings()
-    if connection_from(ZeebeSettings()):
+    if connection_from(read_zeebe_settings()):
         asyncio.run(_up(settings))
         return
     config = engine_config()
@@ -93,10 +93,10 @@ async def _up(settings: Settings) -> None:
 
 
 async def _work(settings: Settings, only: frozenset[JobType]) -> None:
-    async with bootstrap.running(settings, find_cluster(ZeebeSettings(), engine_config())) as app:
+    async with bootstrap.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
         await serve(app, only)
 
 
 async def _deploy(settings: Settings) -> None:
-    async with bootstrap.running(settings, find_cluster(ZeebeSettings(), engine_config())) as app:
+    async with bootstrap.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
         await app.deploy()

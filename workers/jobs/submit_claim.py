@@ -26,7 +26,6 @@ from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Outcome, Throw
 from workers.runtime.outcome_json import from_json, to_json
 
-
 _OUTCOME_NAMES = {
     Accepted: "ACCEPTED",
     ProtocolMissing: "PROTOCOL_MISSING",

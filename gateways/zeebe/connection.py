@@ -1,0 +1,157 @@
+"""Ways to reach a Zeebe gateway, and the one channel made from them."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import assert_never
+
+import grpc
+from pyzeebe import (
+    create_camunda_cloud_channel,
+    create_insecure_channel,
+    create_oauth2_client_credentials_channel,
+    create_secure_channel,
+)
+from pyzeebe.types import ChannelArgumentType
+
+SAAS_AUTHORIZATION_SERVER = "https://login.cloud.camunda.io/oauth/token"
+SAAS_AUDIENCE = "zeebe.camunda.io"
+_JOB_REPORTS = ("CompleteJob", "FailJob", "ThrowError")
+
+
+class ZeebeConnectionError(Exception):
+    """One line: why no connection can be made from the settings, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plaintext:
+    """A gateway without TLS, such as the embedded one."""
+
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """A gateway behind TLS; `ca_file` for a certificate that the system does not know."""
+
+    address: str
+    ca_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OAuth:
+    """A self-managed gateway behind TLS that wants a token."""
+
+    address: str
+    client_id: str
+    client_secret: str = field(repr=False)
+    authorization_server: str
+    audience: str | None = None
+    scope: str | None = None
+    ca_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Saas:
+    """A cluster in Camunda's cloud."""
+
+    client_id: str
+    client_secret: str = field(repr=False)
+    cluster_id: str
+    region: str
+    authorization_server: str = SAAS_AUTHORIZATION_SERVER
+    audience: str = SAAS_AUDIENCE
+
+
+ZeebeConnection = Plaintext | Tls | OAuth | Saas
+
+
+def address_of(connection: ZeebeConnection) -> str:
+    """Where the gateway is, as a person may read it."""
+    if isinstance(connection, Saas):
+        return f"{connection.cluster_id}.{connection.region}.zeebe.camunda.io:443"
+    return connection.address
+
+
+def open_channel(connection: ZeebeConnection) -> grpc.aio.Channel:
+    """A channel that keeps itself alive and repeats job reports that met an unavailable gateway."""
+    options = channel_options()
+    match connection:
+        case Plaintext(address):
+            return create_insecure_channel(address, options)
+        case Tls(address, ca_file):
+            return create_secure_channel(address, options, _tls(ca_file))
+        case OAuth():
+            return _oauth_channel(connection, options)
+        case Saas():
+            return _saas_channel(connection, options)
+        case _:
+            assert_never(connection)
+
+
+def channel_options() -> ChannelArgumentType:
+    """Keepalive that also works on quiet streams, and the retry policy for job reports."""
+    return (
+        ("grpc.keepalive_time_ms", 45_000),
+        ("grpc.keepalive_timeout_ms", 10_000),
+        # an open stream without jobs is quiet for hours; gRPC would stop pinging after two pings
+        ("grpc.http2.max_pings_without_data", 0),
+        # a gateway that comes back is found within seconds, not after gRPC's two minutes
+        ("grpc.initial_reconnect_backoff_ms", 200),
+        ("grpc.max_reconnect_backoff_ms", 5_000),
+        ("grpc.service_config", json.dumps(_service_config())),
+    )
+
+
+def _service_config() -> dict[str, object]:
+    return {
+        "methodConfig": [
+            {
+                "name": [{"service": "gateway_protocol.Gateway", "method": name} for name in _JOB_REPORTS],
+                "retryPolicy": {
+                    "maxAttempts": 5,
+                    "initialBackoff": "0.1s",
+                    "maxBackoff": "5s",
+                    "backoffMultiplier": 3,
+                    "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED"],
+                },
+            }
+        ]
+    }
+
+
+def _oauth_channel(connection: OAuth, options: ChannelArgumentType) -> grpc.aio.Channel:
+    return create_oauth2_client_credentials_channel(
+        grpc_address=connection.address,
+        client_id=connection.client_id,
+        client_secret=connection.client_secret,
+        authorization_server=connection.authorization_server,
+        scope=connection.scope,
+        audience=connection.audience,
+        channel_credentials=_tls(connection.ca_file),
+        channel_options=options,
+    )
+
+
+def _saas_channel(connection: Saas, options: ChannelArgumentType) -> grpc.aio.Channel:
+    return create_camunda_cloud_channel(
+        client_id=connection.client_id,
+        client_secret=connection.client_secret,
+        cluster_id=connection.cluster_id,
+        region=connection.region,
+        authorization_server=connection.authorization_server,
+        audience=connection.audience,
+        channel_options=options,
+    )
+
+
+def _tls(ca_file: Path | None) -> grpc.ChannelCredentials:
+    if ca_file is None:
+        return grpc.ssl_channel_credentials()
+    try:
+        return grpc.ssl_channel_credentials(root_certificates=ca_file.read_bytes())
+    except OSError as error:
+        raise ZeebeConnectionError(
+            f"The CA certificate {ca_file} cannot be read ({error.strerror}): "
+            "correct ZEEBE_CA_CERTIFICATE_PATH."
+        ) from error

@@ -1,0 +1,25 @@
+"""A real Zeebe broker on this machine: fetched once, started, watched and stopped."""
+
+from gateways.zeebe.engine.config import EngineConfig, FixedPorts, RunningEngine
+from gateways.zeebe.engine.errors import EngineError
+from gateways.zeebe.engine.lifecycle import start, status, stop
+from gateways.zeebe.engine.logs import follow_log, log_tail
+from gateways.zeebe.engine.offset import remember_offset
+from gateways.zeebe.engine.readiness import is_ready
+from gateways.zeebe.engine.reporter import Reporter, SilentReporter
+
+__all__ = [
+    "EngineConfig",
+    "EngineError",
+    "FixedPorts",
+    "Reporter",
+    "RunningEngine",
+    "SilentReporter",
+    "follow_log",
+    "is_ready",
+    "log_tail",
+    "remember_offset",
+    "start",
+    "status",
+    "stop",
+]

@@ -1,0 +1,74 @@
+"""Waiting for a broker: until it answers, until it can work, or until it died."""
+
+import time
+from collections.abc import Callable
+
+import httpx
+import psutil
+
+from gateways.zeebe.engine.config import EngineConfig, RunningEngine
+from gateways.zeebe.engine.errors import EngineError
+from gateways.zeebe.engine.logs import last_words
+from gateways.zeebe.engine.process import exit_code, has_ended
+
+_LOOK_AGAIN_SECONDS = 0.2
+_ANSWER_SECONDS = 2.0
+
+
+class BrokerDiedError(EngineError):
+    """The broker ended before it was ready."""
+
+
+def is_ready(engine: RunningEngine) -> bool:
+    """Whether the broker takes commands now."""
+    answer = _get(f"{engine.management_url}/actuator/health/readiness")
+    return answer is not None and answer.is_success
+
+
+def is_managed(engine: RunningEngine) -> bool:
+    """Whether the broker's management port answers; its clock can be set from then on."""
+    return _get(f"{engine.management_url}/actuator/clock") is not None
+
+
+def wait_until(
+    condition: Callable[[], bool],
+    process: psutil.Process,
+    *,
+    config: EngineConfig,
+    deadline: float,
+    tick: Callable[[float], None],
+) -> None:
+    """Poll the condition until the (monotonic) deadline, with an eye on the process."""
+    while not condition():
+        left = deadline - time.monotonic()
+        if has_ended(process):
+            raise _died(config, exit_code(process))
+        if left <= 0:
+            raise _too_slow(config)
+        tick(left)
+        time.sleep(_LOOK_AGAIN_SECONDS)
+
+
+def _get(url: str) -> httpx.Response | None:
+    try:
+        return httpx.get(url, timeout=_ANSWER_SECONDS, trust_env=False)
+    except httpx.HTTPError:
+        return None
+
+
+def _died(config: EngineConfig, code: int | None) -> BrokerDiedError:
+    how = "" if code is None else f" (exit code {code})"
+    return BrokerDiedError(
+        f"The engine ended while it was starting{how}: its last log lines say why; "
+        "if its data is damaged or of another version, move the folder "
+        f"{config.data_folder} away and start again.",
+        log_lines=last_words(config),
+    )
+
+
+def _too_slow(config: EngineConfig) -> EngineError:
+    return EngineError(
+        f"The engine was not ready after {config.ready_seconds:.0f} s: "
+        "the machine may be busy or short of memory; `reenvio engine stop`, then try again.",
+        log_lines=last_words(config),
+    )

@@ -1,0 +1,73 @@
+"""The engine's clock can be read and moved, and says plainly when it cannot."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from domain.ports import Clock
+from gateways.clock import EngineClock, EngineClockError, WallClock
+from gateways.zeebe.engine import EngineConfig, start
+
+from .support import Mirror, Notebook
+
+NEARLY = timedelta(seconds=2)
+
+
+@pytest.fixture
+def management_url(config: EngineConfig, installed: Callable[[str], Path], notebook: Notebook) -> str:
+    installed("works")
+    return start(config, notebook).management_url
+
+
+async def test_the_wall_clock_is_aware_and_in_utc() -> None:
+    clock: Clock = WallClock()
+    assert (await clock.now()).utcoffset() == timedelta(0)
+
+
+async def test_an_unmoved_engine_has_the_walls_time(management_url: str) -> None:
+    clock: Clock = EngineClock(management_url)
+    assert abs(await clock.now() - datetime.now(UTC)) < NEARLY
+
+
+async def test_a_moved_engine_is_ahead_and_the_offset_is_remembered(management_url: str) -> None:
+    remembered: list[timedelta] = []
+    clock = EngineClock(management_url, remember=remembered.append)
+    moved = await clock.advance(timedelta(hours=4))
+    assert abs(moved - datetime.now(UTC) - timedelta(hours=4)) < NEARLY
+    assert abs(await clock.offset() - timedelta(hours=4)) < NEARLY
+    assert abs(remembered[0] - timedelta(hours=4)) < NEARLY
+
+
+async def test_a_shared_client_stays_open(management_url: str) -> None:
+    async with httpx.AsyncClient() as client:
+        clock = EngineClock(management_url, client)
+        await clock.now()
+        await clock.now()
+        assert not client.is_closed
+
+
+async def test_the_clock_does_not_go_back(management_url: str) -> None:
+    with pytest.raises(EngineClockError, match="only goes forward"):
+        await EngineClock(management_url).advance(timedelta(seconds=-1))
+
+
+async def test_an_engine_that_is_away_is_one_line_of_advice() -> None:
+    with pytest.raises(EngineClockError, match="reenvio engine start") as refused:
+        await EngineClock("http://127.0.0.1:9").now()
+    assert "\n" not in str(refused.value)
+
+
+async def test_a_broker_without_a_controlled_clock_is_told_apart(mirror: Mirror) -> None:
+    with pytest.raises(EngineClockError, match="ZEEBE_CLOCK_CONTROLLED"):
+        await EngineClock(mirror.url).now()
+
+
+@pytest.mark.parametrize("answer", ["[]", "{}", "not json", '{"epochMilli": "late"}'])
+async def test_an_answer_without_a_time_is_one_line_of_advice(mirror: Mirror, answer: str) -> None:
+    (mirror.root / "actuator").mkdir()
+    (mirror.root / "actuator" / "clock").write_text(answer)
+    with pytest.raises(EngineClockError, match="answered HTTP 200 and no time"):
+        await EngineClock(mirror.url).now()

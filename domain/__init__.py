@@ -1,0 +1,1 @@
+"""Decides: pure rules; no I/O, no clock, no randomness, no framework."""

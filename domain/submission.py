@@ -81,6 +81,6 @@ def settle(outcome: SendOutcome, *, answer_was_lost_before: bool) -> Settled:
 class PayerGateway(Protocol):
     """Sends a claim to its payer and says what came of it; never raises for what payers do."""
 
-    async def send(self, submission: Submission, now: datetime) -> SendOutcome:
+    async def send(self, submission: Submission, now: datetime, /) -> SendOutcome:
         """Send once."""
         ...

@@ -1,0 +1,150 @@
+"""The catalog of errors: which words and codes are transient, which are permanent; data from the policy."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from types import MappingProxyType
+
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_SEPARATORS = re.compile(r"[\s_\-]+")
+
+
+class ErrorClassification(StrEnum):
+    """What the error is, in the rules' words; UNKNOWN_TRANSIENT is RN-BIL-005's name for UNKNOWN."""
+
+    TRANSIENT = "TRANSIENT"
+    PERMANENT = "PERMANENT"
+    UNKNOWN = "UNKNOWN"
+    UNKNOWN_TRANSIENT = "UNKNOWN_TRANSIENT"
+
+
+class Origin(StrEnum):
+    """Where the matched entry was found."""
+
+    CODE = "structured code"
+    TEXT = "error text"
+    NOWHERE = "no entry"
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One kind of error: its class, and the words and `SCHEME:CODE` codes that show it.
+
+    After an entry listed in `ambiguous` the claim may have arrived although the answer did not.
+    """
+
+    name: str
+    permanent: bool
+    meaning: str = ""
+    words: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
+    ambiguous: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The classification of one error, with the catalog entry that decided it."""
+
+    classification: ErrorClassification
+    category: str
+    matched: str | None = None
+    origin: Origin = Origin.NOWHERE
+    ambiguous: bool = False
+
+    @property
+    def permanent(self) -> bool:
+        """Whether no retry can mend the error."""
+        return self.classification is ErrorClassification.PERMANENT
+
+
+Entries = tuple[tuple[str, Finding], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The categories, indexed for lookup; build it with `catalog_of`.
+
+    `codes` are for the structured code, `labels` for the same codes found in the text.
+    """
+
+    categories: tuple[Category, ...]
+    refusals: frozenset[str]
+    codes: Mapping[str, Finding]
+    labels: Mapping[str, Finding]
+    permanent_words: Entries
+    transient_words: Entries
+
+
+def catalog_of(categories: Iterable[Category], *, refusals: Iterable[str] = ()) -> Catalog:
+    """Index categories; `refusals` are the code schemes whose unknown codes are permanent."""
+    kept = tuple(categories)
+    return Catalog(
+        categories=kept,
+        refusals=frozenset(refusals),
+        codes=_codes(kept, Origin.CODE),
+        labels=_codes(kept, Origin.TEXT),
+        permanent_words=_words(c for c in kept if c.permanent),
+        transient_words=_words(c for c in kept if not c.permanent),
+    )
+
+
+def amend(catalog: Catalog, *, permanent: Collection[str] = (), transient: Collection[str] = ()) -> Catalog:
+    """The catalog with some entries moved or added; an entry with a colon is a code, any other a word."""
+    if not permanent and not transient:
+        return catalog
+    moved = {entry_key(entry) for entry in (*permanent, *transient)}
+    kept = [_without(category, moved) for category in catalog.categories]
+    added = [_added("ALSO_PERMANENT", permanent, is_permanent=True)] if permanent else []
+    added += [_added("ALSO_TRANSIENT", transient, is_permanent=False)] if transient else []
+    return catalog_of((*kept, *added), refusals=catalog.refusals)
+
+
+def plain(text: str) -> str:
+    """Upper-case, without accents."""
+    if text.isascii():
+        return text.upper()
+    return _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).upper()
+
+
+def fold(plain_text: str) -> str:
+    """Every run of blanks, hyphens and underscores as one underscore, so that `TIME OUT` is `TIME_OUT`."""
+    return _SEPARATORS.sub("_", plain_text)
+
+
+def _codes(categories: Iterable[Category], origin: Origin) -> Mapping[str, Finding]:
+    found = {code.upper(): _finding(c, code, origin) for c in categories for code in c.codes}
+    return MappingProxyType(found)
+
+
+def _words(categories: Iterable[Category]) -> Entries:
+    return tuple((entry_key(word), _finding(c, word, Origin.TEXT)) for c in categories for word in c.words)
+
+
+def _finding(category: Category, entry: str, origin: Origin) -> Finding:
+    classes = ErrorClassification
+    classification = classes.PERMANENT if category.permanent else classes.TRANSIENT
+    return Finding(classification, category.name, entry, origin, entry in category.ambiguous)
+
+
+def entry_key(entry: str) -> str:
+    """The form under which two entries are the same."""
+    return fold(plain(entry))
+
+
+def _without(category: Category, moved: Collection[str]) -> Category:
+    return replace(
+        category,
+        words=tuple(word for word in category.words if entry_key(word) not in moved),
+        codes=tuple(code for code in category.codes if entry_key(code) not in moved),
+    )
+
+
+def _added(name: str, entries: Collection[str], *, is_permanent: bool) -> Category:
+    return Category(
+        name,
+        is_permanent,
+        words=tuple(entry for entry in entries if ":" not in entry),
+        codes=tuple(entry for entry in entries if ":" in entry),
+    )

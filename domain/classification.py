@@ -1,0 +1,67 @@
+"""Tells transient errors from permanent ones by the catalog: structure before words, permanent wins."""
+
+import re
+from collections.abc import Iterator
+
+from domain.catalog import Catalog, Entries, ErrorClassification, Finding, Origin, fold, plain
+
+UNKNOWN_REFUSAL = "UNKNOWN_REFUSAL"
+
+_ENDS = r"(?!\w|[.,\-/]\d)"
+_HTTP = re.compile(
+    r"(?<![A-Z0-9])(?:HTTP(?:/\d(?:\.\d)?)?|STATUS)(?:[\s_\-]{0,3}(?:STATUS|CODE|ERROR|ERRO)){0,2}"
+    r"[\s:=#\-]{0,3}([1-5]\d\d)" + _ENDS
+)
+_TISS = re.compile(
+    r"(?<![A-Z0-9])(?:TISS|(?:CODIGO[\s_]?(?:D[AE][\s_])?)?GLOSA)[\s:=#>\"'\-]{0,4}(\d{4})" + _ENDS
+)
+
+
+def classify(catalog: Catalog, text: str, code: str | None = None) -> Finding | None:
+    """Find the entry that decides: the first permanent one, else the first transient one, else None."""
+    best: Finding | None = None
+    for finding in _findings(catalog, text, code):
+        if finding.permanent:
+            return finding
+        best = best or finding
+    return best
+
+
+def _findings(catalog: Catalog, text: str, code: str | None) -> Iterator[Finding]:
+    if code and (found := _by_code(catalog, code.upper(), Origin.CODE)):
+        yield found
+    plain_text = plain(text)
+    for labelled in _labelled_codes(plain_text):
+        if found := _by_code(catalog, labelled, Origin.TEXT):
+            yield found
+    folded = fold(plain_text)
+    for words in (catalog.permanent_words, catalog.transient_words):
+        if found := _by_word(words, plain_text, folded):
+            yield found
+
+
+def _by_code(catalog: Catalog, code: str, origin: Origin) -> Finding | None:
+    known = catalog.codes if origin is Origin.CODE else catalog.labels
+    if found := known.get(code):
+        return found
+    if code.partition(":")[0] in catalog.refusals:
+        return Finding(ErrorClassification.PERMANENT, UNKNOWN_REFUSAL, code, origin)
+    return None
+
+
+def _labelled_codes(plain_text: str) -> Iterator[str]:
+    if "HTTP" in plain_text or "STATUS" in plain_text:
+        yield from (f"HTTP:{match[1]}" for match in _HTTP.finditer(plain_text))
+    if "TISS" in plain_text or "GLOSA" in plain_text:
+        yield from (f"TISS:{match[1]}" for match in _TISS.finditer(plain_text))
+
+
+def _by_word(words: Entries, plain_text: str, folded: str) -> Finding | None:
+    for word, finding in words:
+        if word in folded and (not word.isdecimal() or _is_whole_token(word, plain_text)):
+            return finding
+    return None
+
+
+def _is_whole_token(number: str, plain_text: str) -> bool:
+    return re.search(rf"(?<![\w.,\-]){number}(?!\w|[.,\-]\d)", plain_text) is not None

@@ -1,0 +1,153 @@
+"""One pure function from a failed submission to what happens next."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TypedDict
+
+from domain.backoff import BackoffCalculation, calculate, derive_draw
+from domain.catalog import ErrorClassification, Finding
+from domain.claim import ClaimId
+from domain.classification import classify
+from domain.policy import Policy
+from domain.redaction import redact
+
+INVALID_ERROR_MESSAGE = "INVALID_ERROR_MESSAGE"
+UNKNOWN_ERROR = "UNKNOWN_ERROR"
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRequest:
+    """A failed submission: which claim, what error, how many retries so far, when it was last sent."""
+
+    claim_id: ClaimId
+    submission_error: str
+    error_code: str | None = None
+    retry_count: int = 0
+    last_submission_time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What every decision carries."""
+
+    claim_id: ClaimId
+    retry_count: int
+    max_retries: int
+    finding: Finding
+    last_error: str
+    reason: str
+    policy_version: str
+    decided_at: datetime
+    last_submission_time: datetime | None
+
+    @property
+    def classification(self) -> ErrorClassification:
+        """The error's class."""
+        return self.finding.classification
+
+    @property
+    def warning(self) -> str | None:
+        """A warning for the log when the error was retried without being understood."""
+        return self.finding.category if self.finding.matched is None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry(Decided):
+    """Send again at `next_retry_time`; `retry_count` is the new count."""
+
+    backoff: BackoffCalculation
+    next_retry_time: datetime
+
+    @property
+    def wait(self) -> timedelta:
+        """The wait until the next attempt."""
+        return self.backoff.wait
+
+    @property
+    def backoff_minutes(self) -> int:
+        """The wait in whole minutes, for people and for RN-BIL-005's timer."""
+        return self.backoff.minutes
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted(Decided):
+    """Every allowed retry was used; a person decides. `retry_count` is unchanged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Permanent(Decided):
+    """No retry can mend the error; a person corrects it. `retry_count` is unchanged."""
+
+
+Decision = Retry | Exhausted | Permanent
+
+
+def decide(request: RetryRequest, policy: Policy, now: datetime) -> Decision:
+    """Count, classify, compute: the same request, policy and time always give the same decision."""
+    if now.tzinfo is None:
+        raise ValueError("now needs a time zone")
+    basis = _basis(request, policy, now)
+    if request.retry_count >= policy.limits.max_retries:
+        return Exhausted(**basis, retry_count=request.retry_count, reason=_exhausted_reason(policy))
+    if basis["finding"].permanent:
+        reason = f"Permanent error {basis['finding'].category}, no retry"
+        return Permanent(**basis, retry_count=request.retry_count, reason=reason)
+    return _retry(request, policy, basis)
+
+
+def find(request: RetryRequest, policy: Policy) -> Finding:
+    """Classify the request's error; what the catalog does not know is named by the profile."""
+    if found := classify(policy.catalog, request.submission_error, request.error_code):
+        return found
+    if not request.submission_error:
+        return Finding(ErrorClassification.TRANSIENT, INVALID_ERROR_MESSAGE)
+    return Finding(policy.profile.unknown, UNKNOWN_ERROR)
+
+
+class _Basis(TypedDict):
+    claim_id: ClaimId
+    max_retries: int
+    finding: Finding
+    last_error: str
+    policy_version: str
+    decided_at: datetime
+    last_submission_time: datetime | None
+
+
+def _basis(request: RetryRequest, policy: Policy, now: datetime) -> _Basis:
+    return {
+        "claim_id": request.claim_id,
+        "max_retries": policy.limits.max_retries,
+        "finding": find(request, policy),
+        "last_error": redact(request.submission_error),
+        "policy_version": policy.label,
+        "decided_at": now,
+        "last_submission_time": request.last_submission_time,
+    }
+
+
+def _retry(request: RetryRequest, policy: Policy, basis: _Basis) -> Retry:
+    count = request.retry_count
+    draw = derive_draw(request.claim_id.value, count, version=policy.version, key=policy.jitter_key)
+    backoff = calculate(policy.limits, count, draw)
+    return Retry(
+        **basis,
+        retry_count=count + 1,
+        reason=_retry_reason(policy, count + 1),
+        backoff=backoff,
+        next_retry_time=_whole_second(basis["decided_at"]) + backoff.wait,
+    )
+
+
+def _retry_reason(policy: Policy, attempt: int) -> str:
+    template = policy.profile.reason
+    return template.replace("{attempt}", str(attempt)).replace("{limit}", str(policy.limits.max_retries))
+
+
+def _exhausted_reason(policy: Policy) -> str:
+    return f"Maximum of {policy.limits.max_retries} retries exceeded"
+
+
+def _whole_second(now: datetime) -> datetime:
+    now = now.astimezone(UTC)
+    return now if not now.microsecond else now.replace(microsecond=0) + timedelta(seconds=1)

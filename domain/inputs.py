@@ -1,0 +1,144 @@
+"""Reads a request from process variables, and says by rule number what is wrong with them."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, tzinfo
+
+from domain.claim import CLAIM_ID_MAX, CLAIM_ID_SHAPE, ClaimId, is_claim_id
+from domain.decision import RetryRequest
+from domain.errors import InvalidInput
+from domain.policy import EmptyError, Policy
+from domain.redaction import bound, redact, shorten
+
+CLAIM_ID = "claimId"
+SUBMISSION_ERROR = "submissionError"
+ERROR_CODE = "submissionErrorCode"
+RETRY_COUNT = "retryCount"
+LAST_SUBMISSION_TIME = "lastSubmissionTime"
+VARIABLES = (CLAIM_ID, SUBMISSION_ERROR, ERROR_CODE, RETRY_COUNT, LAST_SUBMISSION_TIME)
+
+_COUNT_MAX = 2**31 - 1
+_CODE = re.compile(r"[A-Za-z]{2,12}:[\w.\-]{1,64}", re.ASCII)
+_ZONE_NAME = re.compile(r"\[[\w/+\-]{1,40}\]$")
+_SHOWN_MAX = 80
+
+
+def read_request(variables: Mapping[str, object], policy: Policy) -> RetryRequest:
+    """Validate the variables under the policy's profile; the first that breaks a rule raises InvalidInput."""
+    return RetryRequest(
+        claim_id=_claim_id(variables.get(CLAIM_ID), policy),
+        submission_error=_submission_error(variables.get(SUBMISSION_ERROR), policy),
+        error_code=_error_code(variables.get(ERROR_CODE), policy),
+        retry_count=_retry_count(variables.get(RETRY_COUNT), policy),
+        last_submission_time=_last_submission_time(variables.get(LAST_SUBMISSION_TIME), policy),
+    )
+
+
+def _claim_id(value: object, policy: Policy) -> ClaimId:
+    if isinstance(value, str) and is_claim_id(value):
+        return ClaimId(value)
+    raise _rejected(
+        CLAIM_ID,
+        value,
+        rule=policy.profile.rules.claim_id,
+        problem=f"a claim id looks like {CLAIM_ID_SHAPE}, at most {CLAIM_ID_MAX} characters",
+        advice="Set claimId to the claim's own id, for example CLM-001-1234567890",
+    )
+
+
+def _submission_error(value: object, policy: Policy) -> str:
+    if isinstance(value, str) and value.strip():
+        return bound(value)
+    assumes_transient = policy.profile.empty_error is EmptyError.ASSUME_TRANSIENT
+    if assumes_transient and (value is None or isinstance(value, str)):
+        return ""
+    raise _rejected(
+        SUBMISSION_ERROR,
+        value,
+        rule=policy.profile.rules.empty_error,
+        problem="the error of the failed submission must be a text and must not be empty",
+        advice="Set submissionError to the error message of the last submission",
+    )
+
+
+def _error_code(value: object, policy: Policy) -> str | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, str) and _CODE.fullmatch(value):
+        return value
+    raise _rejected(
+        ERROR_CODE,
+        value,
+        rule=policy.profile.rules.empty_error,
+        problem="a structured error code is SCHEME:CODE",
+        advice="Set submissionErrorCode to a code such as TISS:3160 or HTTP:503, or remove it",
+    )
+
+
+def _retry_count(value: object, policy: Policy) -> int:
+    if value is None:
+        return 0
+    # JSON has one kind of number: 2 may arrive as 2.0
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    if isinstance(whole, int) and not isinstance(whole, bool) and 0 <= whole <= _COUNT_MAX:
+        return whole
+    raise _rejected(
+        RETRY_COUNT,
+        value,
+        rule=policy.profile.rules.retry_count,
+        problem=f"retryCount must be a whole number from 0 to {_COUNT_MAX}",
+        advice=_count_advice(value),
+    )
+
+
+def _count_advice(value: object) -> str:
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 10:
+        return f"Set retryCount to the number {int(value)}, without quotes"
+    return "Set retryCount to the number of retries already made, 0 for the first failure"
+
+
+def _last_submission_time(value: object, policy: Policy) -> datetime | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and (time := _instant(value, policy.zone)):
+        return time
+    raise _rejected(
+        LAST_SUBMISSION_TIME,
+        value,
+        rule=policy.profile.rules.last_submission_time,
+        problem="lastSubmissionTime must be an ISO 8601 date and time, or null",
+        advice="Set lastSubmissionTime to a time such as 2025-01-12T10:40:00-03:00, or to null",
+    )
+
+
+def _instant(text: str, zone: tzinfo) -> datetime | None:
+    if len(text) > 80 or ":" not in text:
+        return None
+    try:
+        time = datetime.fromisoformat(_ZONE_NAME.sub("", text))
+        return (time if time.tzinfo else time.replace(tzinfo=zone)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _rejected(variable: str, value: object, *, rule: str, problem: str, advice: str) -> InvalidInput:
+    return InvalidInput(
+        f"Variable {variable}",
+        shown(value),
+        rule=rule,
+        problem=problem,
+        remedy=f"{advice}; then retry the incident in Operate.",
+    )
+
+
+def shown(value: object) -> str:
+    """A value as it may be shown to people: redacted, short, with its kind where that is the surprise."""
+    match value:
+        case None:
+            return "missing or null"
+        case bool() | int() | float():
+            return shorten(redact(str(value)), _SHOWN_MAX)
+        case str():
+            return f'the text "{shorten(redact(value), _SHOWN_MAX)}"'
+        case _:
+            return f"a {type(value).__name__}"

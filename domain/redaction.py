@@ -1,0 +1,98 @@
+"""Takes personal data out of error texts; when in doubt it removes too much."""
+
+import re
+import unicodedata
+
+TEXT_MAX = 1_000
+INPUT_MAX = 16_384
+NUMBER = "[number]"
+ADDRESS = "[address]"
+REMOVED = "[removed]"
+
+_GAP = r"[\s.\-/()_\u2010-\u2015]{0,3}"
+_PERSON = (
+    r"nome\w{0,40}|name|patient_?name|patient|paciente|benefici[aá]ri[oa]|titular|segurad[oa]|m[aã]e|pai"
+    r"|identificador_?benefici[aá]rio|profissional|contratado|usu[aá]rio|user(?:_?name)?|login(?:_?prestador)?"
+    r"|(?:data|dt)_?(?:de_?)?nasc\w{0,20}|nascimento|birth_?date|date_?of_?birth|dob"
+    r"|e-?mail|telefone|celular|phone|endere[cç]o|cep|cid"
+    r"|senha\w{0,20}|password|passwd|secret|token|api_?key|authorization"
+)
+_PERSONAL_NUMBER = r"\w{0,20}cpf\w{0,20}|\w{0,20}cns|rg|\w{0,20}carteir\w{0,20}|cart[aã]o|matr[ií]cula"
+_FREE_TEXT = r"observa[cç][aã]o|justificativa\w{0,30}|indica[cç][aã]o_?cl[ií]nica|descri[cç][aã]o_?glosa"
+_KEPT = (
+    r"CLM-[\w.\-]{1,80}-\d{1,40}(?!\d)"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+\-]\d\d:?\d\d)?(?!\d)"
+    rf"|(?:lote|protocolo|guia)[a-z]{{0,20}}[\"']?(?:[\s:=>#]|&gt;){{1,4}}[\"']?\d{{1,20}}(?!{_GAP}\d)"
+    r"|(?:<|&lt;)/[\w:.\-]{1,80}(?:>|&gt;)"
+)
+_FIELD = rf"(?<![^\W_])(?P<field>(?P<free>{_FREE_TEXT})|(?P<id>{_PERSONAL_NUMBER})|{_PERSON})"
+_IN_TAG = r"(?P<tag>(?:\s[^<>]{0,200})?(?:>|&gt;)(?:<!\[CDATA\[)?)(?:[^<&]|&(?!lt;))+"
+_AFTER_SIGN = (
+    r"(?P<sign>[\"']?\s{0,3}[:=]\s{0,3})"
+    r"(?:\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?|(?(free)[^<\n]+|[^,;|<>\n\"']+))"
+)
+_AFTER_BLANK = r"(?(id)(?P<blank>[\s#.nº°]{1,6})(?=[^\W\d]{0,8}\d)[\w.\-/]+(?:\s\d[\d.\-/]*)*|(?!))"
+_SCAN = re.compile(
+    rf"(?P<kept>{_KEPT})"
+    rf"|{_FIELD}(?:{_IN_TAG}|{_AFTER_SIGN}|{_AFTER_BLANK})"
+    r"|(?<![\w.+\-])(?P<mail>[\w.+\-]+@[\w.\-]+)"
+    r"|(?<=//)(?P<login>[^\s/@]{1,100}@)"
+    rf"|\+?\(?\d(?:{_GAP}\d){{7,}}|[A-Z0-9]{{2}}\.[A-Z0-9]{{3}}\.[A-Z0-9]{{3}}/[A-Z0-9]{{4}}-\d\d",
+    re.IGNORECASE,
+)
+_DIGIT = re.compile(r"\d")
+_LONG_NUMBER = re.compile(rf"\d(?:{_GAP}\d){{7}}")
+_SIGNS = ("@", ":", "=", ">", "&gt;")
+_NUMBER_HINTS = ("cpf", "cns", "rg", "cart", "matr", "/")
+
+
+def redact(text: str) -> str:
+    """Give the text on one line, bounded, without numbers, addresses and known fields of persons."""
+    bounded = bound(text)
+    if not bounded.isprintable():
+        bounded = _visible(bounded)
+    if _is_suspect(bounded):
+        bounded = _SCAN.sub(_replacement, bounded)
+    return shorten(bounded.replace("\n", " "))
+
+
+def bound(text: str, limit: int = INPUT_MAX) -> str:
+    """Cut a text that is too long, but neither inside a word nor inside a number."""
+    if len(text) <= limit:
+        return text
+    start = text[:limit]
+    whole_words = start.rpartition(" ")[0] or start
+    return whole_words.rstrip("0123456789 .-/()\t") or start
+
+
+def shorten(text: str, limit: int = TEXT_MAX) -> str:
+    """Cut an already redacted text for storage and display."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _visible(text: str) -> str:
+    """Blanks and controls as spaces, line ends kept; invisible characters go, they could hide a number."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else _blank(letter) for letter in text)
+
+
+def _blank(letter: str) -> str:
+    return " " if letter.isspace() or unicodedata.category(letter) == "Cc" else ""
+
+
+def _is_suspect(text: str) -> bool:
+    if any(sign in text for sign in _SIGNS):
+        return True
+    if not _DIGIT.search(text):
+        return False
+    lowered = text.lower()
+    return any(hint in lowered for hint in _NUMBER_HINTS) or _LONG_NUMBER.search(text) is not None
+
+
+def _replacement(match: re.Match[str]) -> str:
+    if match["kept"]:
+        return match[0]
+    if match["field"]:
+        return f"{match['field']}{match['tag'] or match['sign'] or match['blank']}{REMOVED}"
+    if match["mail"] or match["login"]:
+        return ADDRESS
+    return NUMBER

@@ -1,0 +1,96 @@
+"""`reenvio policy`: show, check, compare and draw retry policies."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from domain.errors import InvalidPolicy
+from workers.policy import load_policy
+from workers.policy.diff import diff
+from workers.policy.lint import lint
+from workers.policy.plot import draw
+from workers.policy.terminal import advice_list, change_table, policy_tables, schedule
+
+EXIT_FOUND = 1
+EXIT_REJECTED = 2
+
+policy_app = typer.Typer(no_args_is_help=True, help="Show, check, compare and draw retry policies.")
+
+PolicyPath = Annotated[
+    Path | None, typer.Argument(envvar="REENVIO_POLICY", help="A policy file; without it the packaged one.")
+]
+
+
+@policy_app.command("show")
+def show_command(file: PolicyPath = None) -> None:
+    """Read the policy aloud: limits, schedule, words and codes, payers."""
+    with _one_line_errors():
+        Console().print(policy_tables(load_policy(file)))
+
+
+@policy_app.command("lint")
+def lint_command(
+    file: PolicyPath = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when anything is unwise.")] = False,
+) -> None:
+    """Say what is wrong (exit 2) or unwise (exit 0, or 1 with --strict) about the policy, with numbers."""
+    with _one_line_errors():
+        policy = load_policy(file)
+    advice = lint(policy)
+    if not advice:
+        typer.echo(f"Policy {policy.label}: nothing to say.")
+        return
+    Console().print(advice_list(advice))
+    typer.echo(f"Policy {policy.label} is valid; {len(advice)} things to think about.")
+    raise typer.Exit(EXIT_FOUND if strict else 0)
+
+
+@policy_app.command("diff")
+def diff_command(
+    old: Annotated[Path, typer.Argument(help="The policy file before.")],
+    new: Annotated[Path | None, typer.Argument(help="The file after; without it the packaged one.")] = None,
+) -> None:
+    """Say what changes from one policy to another: waits, classes of words and codes. Exit 1: they differ."""
+    with _one_line_errors():
+        changes = diff(load_policy(old), load_policy(new))
+    if not changes:
+        typer.echo("No difference.")
+        return
+    Console().print(change_table(changes))
+    raise typer.Exit(EXIT_FOUND)
+
+
+@policy_app.command("plot")
+def plot_command(
+    file: PolicyPath = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write an SVG picture here.")] = None,
+) -> None:
+    """Draw the schedule against outages: in the terminal, and as SVG with --output."""
+    with _one_line_errors():
+        policy = load_policy(file)
+    Console().print(schedule(policy))
+    if output:
+        _write(output, draw(policy))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        typer.echo(f"Cannot write {path}: {error.strerror}. Name another file with --output.", err=True)
+        raise typer.Exit(EXIT_REJECTED) from None
+    typer.echo(f"Wrote {path}.")
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    try:
+        yield
+    except InvalidPolicy as error:
+        for problem in error.problems:
+            typer.echo(f"Policy rejected: {problem}", err=True)
+        raise typer.Exit(EXIT_REJECTED) from None

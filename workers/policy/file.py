@@ -1,0 +1,51 @@
+"""Reads a policy file: TOML through pydantic into the domain's Policy, every problem reported at once."""
+
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from domain.errors import InvalidPolicy
+from domain.policy import Policy
+from workers.policy.build import build_policy
+from workers.policy.schema import PolicyFile
+
+FILE_MAX_BYTES = 1_000_000
+
+
+def load_policy(path: Path | None = None) -> Policy:
+    """Read the policy from a file, or the packaged default; a bad file raises InvalidPolicy."""
+    return parse_policy(default_text() if path is None else _text(path))
+
+
+def parse_policy(text: str) -> Policy:
+    """Read the policy from the text of a file."""
+    try:
+        return build_policy(PolicyFile.model_validate(tomllib.loads(text)))
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidPolicy(f"not a TOML file: {error}") from error
+    except ValidationError as error:
+        raise InvalidPolicy(*(_line(problem) for problem in error.errors())) from error
+
+
+def default_text() -> str:
+    """The text of the packaged policy file."""
+    return files("workers.policy").joinpath("default.toml").read_text(encoding="utf-8")
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.stat().st_size > FILE_MAX_BYTES:
+            raise InvalidPolicy(f"{path} is larger than {FILE_MAX_BYTES} bytes: is it a policy file?")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidPolicy(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidPolicy(f"{path} is not UTF-8 text") from error
+
+
+def _line(problem: Any) -> str:
+    place = ".".join(str(step) for step in problem["loc"])
+    return f"{place}: {problem['msg'].removeprefix('Value error, ')}"

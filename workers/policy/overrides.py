@@ -1,0 +1,144 @@
+"""Narrows the policy for one job: the payer's own settings, then the BPMN element's task headers.
+
+| header          | value                            | replaces                                    |
+|-----------------|----------------------------------|---------------------------------------------|
+| retryProfile    | a profile's name                 | profile                                     |
+| maxRetries      | whole number                     | limits.max_retries                          |
+| baseMinutes     | number                           | limits.base_minutes                         |
+| minMinutes      | number                           | limits.min_minutes                          |
+| maxMinutes      | number                           | limits.max_minutes                          |
+| backoffFactor   | whole number                     | limits.factor                               |
+| jitterPercent   | whole number                     | limits.jitter_percent                       |
+| alsoPermanent   | entries, separated by commas     | adds to, or moves in, the catalog           |
+| alsoTransient   | entries, separated by commas     | adds to, or moves in, the catalog           |
+| timeZone        | a zone's name                    | zone                                        |
+| onEmptyError    | reject or assume-transient       | the profile's empty_error                   |
+| onGiveUp        | throw or return                  | on_give_up                                  |
+
+Other headers belong to others and are left alone.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from domain.catalog import amend
+from domain.errors import InvalidInput, InvalidPolicy
+from domain.inputs import shown
+from domain.policy import EmptyError, GiveUp, Policy
+from workers.policy.build import change_limits, fingerprint, zone_named
+from workers.policy.schema import Entries, LimitsChange
+
+Choice = TypeVar("Choice", EmptyError, GiveUp)
+Apply = Callable[[Policy, str], Policy]
+
+_ENTRIES: TypeAdapter[list[str]] = TypeAdapter(Entries)
+
+
+def effective_policy(policy: Policy, payer_id: str | None, headers: Mapping[str, str]) -> Policy:
+    """The policy for one job; a header that makes no sense raises InvalidInput naming it."""
+    narrowed = policy.for_payer(payer_id)
+    given = {name: headers[name] for name in HEADERS if name in headers}
+    if not given:
+        return narrowed
+    narrowed = _with_limits(narrowed, given)
+    for name, apply in _APPLY.items():
+        if name in given:
+            narrowed = _applied(apply, narrowed, name, given[name])
+    return replace(narrowed, fingerprint=fingerprint(f"{narrowed.fingerprint} {sorted(given.items())}"))
+
+
+def _with_limits(policy: Policy, given: Mapping[str, str]) -> Policy:
+    named = {name: given[name] for name in _LIMITS if name in given}
+    try:
+        change = LimitsChange.model_validate_strings({_LIMITS[name]: text for name, text in named.items()})
+        return replace(policy, limits=change_limits(policy.limits, change))
+    except ValidationError as error:
+        field = str(error.errors()[0]["loc"][0])
+        name = next(name for name, known in _LIMITS.items() if known == field)
+        raise _rejected(name, given[name], "it must be a number") from error
+    except InvalidPolicy as error:
+        raise _rejected(", ".join(named), " ".join(named.values()), _why(error)) from error
+
+
+def _applied(apply: Apply, policy: Policy, name: str, text: str) -> Policy:
+    try:
+        return apply(policy, text)
+    except (InvalidPolicy, ValueError) as error:
+        raise _rejected(name, text, _why(error)) from error
+
+
+def _why(error: Exception) -> str:
+    match error:
+        case InvalidPolicy():
+            return "; ".join(error.problems)
+        case ValidationError():
+            return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        case _:
+            return str(error)
+
+
+def _rejected(name: str, text: str, problem: str) -> InvalidInput:
+    return InvalidInput(
+        f"Task header {name}",
+        shown(text),
+        rule="task headers",
+        problem=problem,
+        remedy="Correct the header in the model, deploy it, and migrate the instance to it.",
+    )
+
+
+def _profile(policy: Policy, text: str) -> Policy:
+    return policy.under(text.strip())
+
+
+def _empty_error(policy: Policy, text: str) -> Policy:
+    return replace(policy, profile=replace(policy.profile, empty_error=_choice(EmptyError, text)))
+
+
+def _give_up(policy: Policy, text: str) -> Policy:
+    return replace(policy, on_give_up=_choice(GiveUp, text))
+
+
+def _zone(policy: Policy, text: str) -> Policy:
+    return replace(policy, zone=zone_named(text.strip()))
+
+
+def _also_permanent(policy: Policy, text: str) -> Policy:
+    return replace(policy, catalog=amend(policy.catalog, permanent=_entries(text)))
+
+
+def _also_transient(policy: Policy, text: str) -> Policy:
+    return replace(policy, catalog=amend(policy.catalog, transient=_entries(text)))
+
+
+def _entries(text: str) -> list[str]:
+    return _ENTRIES.validate_python([entry.strip() for entry in text.split(",") if entry.strip()])
+
+
+def _choice(kind: type[Choice], text: str) -> Choice:
+    try:
+        return kind(text.strip().lower())
+    except ValueError as error:
+        raise ValueError(f"choose {' or '.join(kind)}") from error
+
+
+_LIMITS = {
+    "maxRetries": "max_retries",
+    "baseMinutes": "base_minutes",
+    "minMinutes": "min_minutes",
+    "maxMinutes": "max_minutes",
+    "backoffFactor": "factor",
+    "jitterPercent": "jitter_percent",
+}
+_APPLY: dict[str, Apply] = {
+    "retryProfile": _profile,
+    "onEmptyError": _empty_error,
+    "onGiveUp": _give_up,
+    "timeZone": _zone,
+    "alsoPermanent": _also_permanent,
+    "alsoTransient": _also_transient,
+}
+HEADERS = (*_LIMITS, *_APPLY)

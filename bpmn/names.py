@@ -9,6 +9,7 @@ class ProcessId(StrEnum):
     """The processes we deploy; each lives in the file of the same name."""
 
     SUB_06 = "SUB_06"
+    SUB_06_ANALYZE = "SUB_06_ANALYZE"
 
 
 class JobType(StrEnum):
@@ -16,6 +17,7 @@ class JobType(StrEnum):
 
     SUBMIT_CLAIM = "submit-claim"
     RETRY_SUBMISSION_BACKOFF = "retry-submission-backoff"
+    ANALYZE_RETRY = "analyze-retry"
     OPEN_REVIEW = "open-review"
     NOTIFY = "notify"
     CLOSE_CLAIM = "close-claim"
@@ -105,6 +107,10 @@ class Variable(StrEnum):
     RETRY_REASON = "retryReason"
     BACKOFF_MINUTES = "backoffMinutes"
     ERROR_CLASSIFICATION = "errorClassification"
+    ERROR_CATEGORY = "errorCategory"
+    MAX_RETRIES = "maxRetries"
+    ORIGINAL_ERROR = "originalError"
+    POLICY_VERSION = "policyVersion"
 
     REVIEW_ID = "reviewId"
     REVIEW_REASON = "reviewReason"

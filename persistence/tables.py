@@ -70,6 +70,7 @@ retry_decisions = Table(
     Column("retry_count", Integer, nullable=False),
     Column("policy_version", String(64), nullable=False),
     Column("decided_at", UtcDateTime, nullable=False),
+    Column("next_retry_time", UtcDateTime),
     Column("result", JSON, nullable=False),
     Index("ix_retry_decisions_claim_id", "claim_id", "decided_at"),
 )

@@ -1,7 +1,7 @@
 """The composition root: opens everything in order, closes it in reverse."""
 
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,6 @@ import grpc
 import structlog
 
 from bpmn.names import JobType, model_paths
-from domain.policy import Policy
 from domain.ports import Clock
 from domain.submission import PayerGateway
 from gateways.clock import EngineClock, WallClock
@@ -24,9 +23,9 @@ from persistence.store import Store
 from workers.claims import ClaimDesk
 from workers.engine_settings import ZeebeSettings, connection_from, read_engine_settings
 from workers.jobs import all_handlers
-from workers.policy import load_policy
+from workers.policy import PolicySource
 from workers.runtime import Worker
-from workers.settings import Settings, SettingsError
+from workers.settings import HandlerLimits, Settings, SettingsError
 
 log = structlog.get_logger(__name__)
 
@@ -49,7 +48,8 @@ class App:
     desk: ClaimDesk
     clock: Clock
     payer: PayerGateway
-    policy: Policy
+    policy: PolicySource
+    limits: Mapping[JobType, HandlerLimits]
 
     async def deploy(self) -> None:
         """Deploy our models; equal ones keep their version."""
@@ -57,8 +57,13 @@ class App:
 
     def worker(self, only: frozenset[JobType] = frozenset(JobType), *, name: str = "reenvio") -> Worker:
         """A worker for all job types, or for a chosen set."""
-        handlers = all_handlers(self.store, self.payer, self.policy, self.clock)
-        chosen = [handler for handler in handlers if handler.type in only]
+        handlers = all_handlers(self.store, self.payer, self.policy.current, self.clock)
+        unlimited = HandlerLimits()
+        chosen = [
+            self.limits.get(JobType(handler.type), unlimited).applied_to(handler)
+            for handler in handlers
+            if handler.type in only
+        ]
         return Worker(self.channel, chosen, name=name, rng=random.Random())  # noqa: S311  # jitter, not a secret
 
 
@@ -84,7 +89,7 @@ def embedded(running: engine.RunningEngine) -> Cluster:
 async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
     """Open the database, the channel and what stands on them."""
     payer = ScriptedPayer(_script(settings.payer_script))
-    policy = load_policy(settings.policy_file)
+    policy = PolicySource(settings.policy_file)
     async with AsyncExitStack() as stack:
         database = open_database(settings.database)
         stack.push_async_callback(database.dispose)
@@ -96,7 +101,16 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
         stack.push_async_callback(channel.close)
         commands = ZeebeCommands(channel)
         store = Store(database)
-        yield App(store, channel, commands, ClaimDesk(store, commands), cluster.clock, payer, policy)
+        yield App(
+            store=store,
+            channel=channel,
+            commands=commands,
+            desk=ClaimDesk(store, commands),
+            clock=cluster.clock,
+            payer=payer,
+            policy=policy,
+            limits=settings.handler_limits,
+        )
 
 
 async def migrate_database(settings: Settings) -> None:

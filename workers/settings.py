@@ -1,17 +1,48 @@
 """Settings, read once from the environment, frozen and handed down."""
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import platformdirs
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsError as SourceError
 
+from bpmn.names import JobType
 from persistence.database import sqlite_url
+from workers.runtime.handler import JobHandler
 
 
 class SettingsError(Exception):
     """Settings that cannot be used; the text names each variable and what is wrong with it."""
+
+
+class HandlerLimits(BaseModel):
+    """How much one job type may take on; what is not given stays as its rule sets it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    lock_seconds: float | None = Field(default=None, gt=0)
+    time_limit_seconds: float | None = Field(default=None, gt=0)
+    at_once: int | None = Field(default=None, ge=1, le=10_000)
+
+    def applied_to(self, handler: JobHandler) -> JobHandler:
+        """The handler within these limits; a lock must outlive the handler it protects."""
+        lock = _seconds(self.lock_seconds) or handler.lock
+        time_limit = _seconds(self.time_limit_seconds) or handler.time_limit
+        if time_limit >= lock:
+            raise SettingsError(
+                f"HANDLER_LIMITS: {handler.type} may run {time_limit.total_seconds():g} s, but its job is "
+                f"locked for {lock.total_seconds():g} s only: give it a longer lock_seconds."
+            )
+        at_once = self.at_once or handler.at_once
+        return replace(handler, lock=lock, time_limit=time_limit, at_once=at_once)
+
+
+def _seconds(number: float | None) -> timedelta | None:
+    return None if number is None else timedelta(seconds=number)
 
 
 class Settings(BaseSettings):
@@ -23,6 +54,7 @@ class Settings(BaseSettings):
     database_url: str | None = None
     payer_script: Path | None = None
     policy_file: Path | None = None
+    handler_limits: dict[JobType, HandlerLimits] = {}
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "console"
 
@@ -44,6 +76,8 @@ def from_environment(settings: type[SettingsT]) -> SettingsT:
     """Read settings; all faults are told at once, each by the name of its variable."""
     try:
         return settings()
+    except SourceError as refused:  # text that is not even JSON
+        raise SettingsError(f"Settings from the environment do not fit. {refused}") from refused
     except ValidationError as refused:
         prefix = settings.model_config.get("env_prefix", "")
         faults = (f"{_variable(error['loc'], prefix)}: {error['msg']}" for error in refused.errors())

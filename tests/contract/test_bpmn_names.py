@@ -34,8 +34,9 @@ NS = {
 THROWN = {
     JobType.SUBMIT_CLAIM: {ErrorCode.SUBMISSION_FAILED, ErrorCode.PAYER_UNAVAILABLE},
     JobType.RETRY_SUBMISSION_BACKOFF: {ErrorCode.MAX_RETRIES_EXCEEDED, ErrorCode.PERMANENT_ERROR},
+    JobType.ANALYZE_RETRY: {ErrorCode.MAX_RETRIES_EXCEEDED, ErrorCode.PERMANENT_ERROR},
 }
-FEEL_WORDS = {"if", "then", "else", "and", "or", "null", "get", "string"}
+FEEL_WORDS = {"if", "then", "else", "and", "or", "null", "get", "string", "duration"}
 
 every_model = pytest.mark.parametrize("path", model_paths(), ids=lambda path: path.stem)
 

@@ -17,7 +17,7 @@ from workers.runtime import JobHandler
 @pytest.fixture
 def handlers(tmp_path: Path) -> list[JobHandler]:
     store = Store(open_database(sqlite_url(tmp_path / "unused.db")))
-    return list(all_handlers(store, ScriptedPayer(Script()), load_policy(), WallClock()))
+    return list(all_handlers(store, ScriptedPayer(Script()), load_policy, WallClock()))
 
 
 def test_every_job_type_has_exactly_one_handler(handlers: list[JobHandler]) -> None:
@@ -39,3 +39,10 @@ def test_retry_submission_backoff_has_the_limits_its_rule_sets(handlers: list[Jo
     [handler] = [h for h in handlers if h.type == JobType.RETRY_SUBMISSION_BACKOFF]
     assert handler.time_limit.total_seconds() == 2
     assert handler.at_once == 10
+
+
+def test_analyze_retry_has_the_limits_its_rule_sets(handlers: list[JobHandler]) -> None:
+    [handler] = [h for h in handlers if h.type == JobType.ANALYZE_RETRY]
+    assert handler.lock.total_seconds() == 10
+    assert handler.time_limit.total_seconds() == 5
+    assert handler.at_once == 50

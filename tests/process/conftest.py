@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bpmn.names import ProcessId
 from gateways.clock import EngineClock
 from gateways.zeebe import engine
 from persistence.database import sqlite_url
+from tests.process.records import EXPORTER, Records
 from tests.process.stage import Payers, Stage
 from workers.bootstrap import embedded, engine_config, migrate_database, running
 from workers.settings import Settings
@@ -18,7 +18,8 @@ from workers.settings import Settings
 def broker_config(tmp_path_factory: pytest.TempPathFactory) -> engine.EngineConfig:
     """An engine home of this test run's own, with the shared cache of distributions."""
     shared = engine_config()
-    return engine.EngineConfig(home=tmp_path_factory.mktemp("engine"), cache=shared.cache)
+    home = tmp_path_factory.mktemp("engine")
+    return engine.EngineConfig(home=home, cache=shared.cache, settings=EXPORTER)
 
 
 @pytest.fixture(scope="session")
@@ -30,7 +31,7 @@ def broker(broker_config: engine.EngineConfig) -> Iterator[engine.RunningEngine]
 
 @pytest.fixture(scope="session")
 async def stage(
-    broker: engine.RunningEngine, tmp_path_factory: pytest.TempPathFactory
+    broker: engine.RunningEngine, broker_config: engine.EngineConfig, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stage]:
     """Database, channel and deployed models on the broker."""
     home: Path = tmp_path_factory.mktemp("stage")
@@ -38,7 +39,8 @@ async def stage(
     await migrate_database(settings)
     async with running(settings, embedded(broker)) as app:
         await app.deploy()
-        yield Stage(app, EngineClock(broker.management_url), settings, Payers(), ProcessId.SUB_06)
+        clock, records = EngineClock(broker.management_url), Records(broker_config.log_file)
+        yield Stage(app, clock, settings, Payers(), records)
 
 
 @pytest.fixture

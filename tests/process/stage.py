@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import itertools
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,14 +12,21 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from pyzeebe import ZeebeClient
-from pyzeebe.errors import ProcessInstanceNotFoundError
+from pyzeebe.proto.gateway_pb2 import (
+    ResolveIncidentRequest,
+    SetVariablesRequest,
+    UpdateJobRetriesRequest,
+)
+from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
+from bpmn.names import ProcessId
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.submission import PayerGateway, SendOutcome, Submission
 from gateways.clock import EngineClock
 from gateways.payer.scripted import Answer, Script, ScriptedPayer
 from persistence.claims import ClaimRow
+from tests.process.records import Record, Records
 from workers.bootstrap import App
 from workers.settings import Settings
 
@@ -61,19 +69,19 @@ class Stage:
     clock: EngineClock
     settings: Settings
     payers: Payers
-    process: str
-    run: str = field(default_factory=lambda: uuid4().hex[:8])
+    records: Records
+    run_id: str = field(default_factory=lambda: uuid4().hex[:8])
 
     def new_claim_id(self) -> ClaimId:
         """An id that no other test and no other run uses."""
-        return ClaimId(f"CLM-{self.run}-{next(_numbers)}")
+        return ClaimId(f"CLM-{self.run_id}-{next(_numbers)}")
 
     @asynccontextmanager
     async def worker(self, payer: PayerGateway | None = None) -> AsyncIterator[None]:
         """A worker with all handlers in this process."""
         app = dataclasses.replace(self.app, payer=payer or self.payers)
         stop = asyncio.Event()
-        task = asyncio.create_task(app.worker(name=f"test-{self.run}").run(stop))
+        task = asyncio.create_task(app.worker(name=f"test-{self.run_id}").run(stop))
         try:
             yield
         finally:
@@ -84,9 +92,13 @@ class Stage:
         """Start a claim whose payer will answer so."""
         claim_id = self.new_claim_id()
         self.payers.answers[claim_id.value] = answers
+        return await self.run(ProcessId.SUB_06, claim_id, payerId="payer-1", **variables)
+
+    async def run(self, process: str, claim_id: ClaimId | None = None, **variables: Any) -> Claim:
+        """Start an instance of any deployed process."""
         client = ZeebeClient(self.app.channel, max_connection_retries=-1)
-        given = {"claimId": claim_id.value, "payerId": "payer-1"} | variables
-        created = await client.run_process(self.process, given)
+        claim_id = claim_id or self.new_claim_id()
+        created = await client.run_process(process, {"claimId": claim_id.value} | variables)
         return Claim(claim_id, created.process_instance_key)
 
     async def row(self, claim: Claim) -> ClaimRow | None:
@@ -117,14 +129,41 @@ class Stage:
         if ahead > timedelta():
             await self.clock.advance(ahead + timedelta(seconds=1))
 
-    async def has_ended(self, claim: Claim) -> bool:
-        """Whether the engine has no such process instance any more (asking ends one that still runs)."""
-        client = ZeebeClient(self.app.channel, max_connection_retries=-1)
-        try:
-            await client.cancel_process_instance(claim.instance)
-        except ProcessInstanceNotFoundError:
-            return True
-        return False
+    async def ended(self, claim: Claim) -> list[str]:
+        """Wait until the process instance has completed; the ids of its completed elements, in order."""
+
+        async def look() -> list[str] | None:
+            done = self.records.completed(claim.instance)
+            return done[:-1] if done and done[-1].startswith(tuple(ProcessId)) else None
+
+        return await eventually(look, f"{claim.id} to end")
+
+    async def completes(self, claim: Claim, element: str) -> None:
+        """Wait until an element of the instance has completed."""
+
+        async def look() -> bool | None:
+            return element in self.records.completed(claim.instance) or None
+
+        await eventually(look, f"{element} of {claim.id}")
+
+    async def incident(self, claim: Claim) -> Record:
+        """Wait for the instance's incident."""
+
+        async def look() -> Record | None:
+            found = self.records.of_instance(claim.instance, "INCIDENT", "CREATED")
+            return found[-1] if found else None
+
+        return await eventually(look, f"an incident of {claim.id}")
+
+    async def mend(self, claim: Claim, incident: Record, **variables: Any) -> None:
+        """What an operator does in Operate: correct variables, then retry."""
+        stub: Any = GatewayStub(self.app.channel)
+        corrected = json.dumps(variables)
+        await stub.SetVariables(
+            SetVariablesRequest(elementInstanceKey=claim.instance, variables=corrected, local=False)
+        )
+        await stub.UpdateJobRetries(UpdateJobRetriesRequest(jobKey=incident.value["jobKey"], retries=1))
+        await stub.ResolveIncident(ResolveIncidentRequest(incidentKey=incident.key))
 
     async def events(self, claim: Claim) -> list[str]:
         """What the journal says happened, in order."""

@@ -34,7 +34,7 @@ async def test_a_transient_error_waits_on_the_timer_and_then_succeeds(working: S
 
     await working.reaches(claim, ClaimState.ACCEPTED)
     assert await working.events(claim) == ["failed", "retry_scheduled", "accepted"]
-    assert await working.has_ended(claim)
+    assert (await working.ended(claim))[-1] == "End_ClaimAccepted"
 
 
 async def test_a_permanent_error_reaches_the_registration_team_without_a_retry(working: Stage) -> None:
@@ -46,7 +46,7 @@ async def test_a_permanent_error_reaches_the_registration_team_without_a_retry(w
     assert notice.recipient == "REGISTRATION"
     assert review.reason == "PERMANENT_ERROR"
     assert working.payers.sends(claim.id) == 1
-    assert not await working.has_ended(claim)
+    assert "End_ClaimAccepted" not in working.records.completed(claim.instance)
 
 
 async def test_five_retries_without_success_reach_billing_management(working: Stage) -> None:
@@ -69,7 +69,7 @@ async def test_retry_now_wakes_a_waiting_claim_before_its_time(working: Stage) -
     row = await working.reaches(claim, ClaimState.ACCEPTED)
     assert waiting.next_retry_time is not None
     assert row.updated_at < waiting.next_retry_time
-    assert await working.has_ended(claim)
+    assert (await working.ended(claim))[-1] == "End_ClaimAccepted"
 
 
 async def test_a_waiting_claim_can_be_cancelled(working: Stage) -> None:
@@ -77,6 +77,7 @@ async def test_a_waiting_claim_can_be_cancelled(working: Stage) -> None:
     await working.reaches(claim, ClaimState.WAITING)
     await working.app.desk.cancel(claim.id)
     await working.reaches(claim, ClaimState.CANCELLED)
+    assert (await working.ended(claim))[-1].startswith("End_ClaimCancelled")
     assert working.payers.sends(claim.id) == 1
 
 
@@ -85,6 +86,7 @@ async def test_a_claim_in_review_can_be_cancelled(working: Stage) -> None:
     await working.reaches(claim, ClaimState.IN_REVIEW)
     await working.app.desk.cancel(claim.id)
     await working.reaches(claim, ClaimState.CANCELLED)
+    assert (await working.ended(claim))[-1].startswith("End_ClaimCancelled")
 
 
 async def test_after_a_lost_answer_a_duplicate_means_it_arrived(working: Stage) -> None:
@@ -127,7 +129,7 @@ async def test_a_corrected_claim_starts_counting_again(working: Stage) -> None:
     await working.reaches(claim, ClaimState.WAITING, retry_count=1)
     await working.pass_the_wait(claim)
     await working.reaches(claim, ClaimState.ACCEPTED)
-    assert await working.has_ended(claim)
+    assert (await working.ended(claim))[-1] == "End_ClaimAccepted"
 
 
 async def test_a_written_off_claim_ends(working: Stage) -> None:
@@ -135,6 +137,7 @@ async def test_a_written_off_claim_ends(working: Stage) -> None:
     await working.reaches(claim, ClaimState.IN_REVIEW)
     await working.app.desk.decide_review(claim.id, ReviewDecision.WRITE_OFF)
     await working.reaches(claim, ClaimState.WRITTEN_OFF)
+    assert (await working.ended(claim))[-1] == "End_ClaimWrittenOff"
 
 
 async def test_starting_a_claim_twice_starts_it_once(working: Stage) -> None:

@@ -1,5 +1,6 @@
 """Where the embedded engine lives, what it may use, and what a running one looks like."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +20,10 @@ class FixedPorts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
-    """Everything `start` needs to know; `home` holds one broker's data, log and state."""
+    """Everything `start` needs to know; `home` holds one broker's data, log and state.
+
+    `settings` are further variables for the broker's own environment, such as exporters.
+    """
 
     home: Path
     cache: Path
@@ -29,6 +33,7 @@ class EngineConfig:
     java_home: Path | None = None
     memory: str = "512m"
     ports: FixedPorts = field(default_factory=FixedPorts)
+    settings: Mapping[str, str] = field(default_factory=dict)
     ready_seconds: float = 120.0
     stop_seconds: float = 20.0
 

@@ -37,6 +37,7 @@ def broker_environment(
         "LOGGING_CONFIG": str(log_settings),
         "LOG4J_CONFIGURATION_FILE": str(log_settings),
         "ZEEBE_BROKER_DATA_DIRECTORY": str(config.data_folder.absolute()),
+        **config.settings,
     }
 
 

@@ -49,6 +49,7 @@ def upgrade() -> None:
         sa.Column("retry_count", sa.Integer(), nullable=False),
         sa.Column("policy_version", sa.String(64), nullable=False),
         sa.Column("decided_at", UtcDateTime(), nullable=False),
+        sa.Column("next_retry_time", UtcDateTime()),
         sa.Column("result", sa.JSON(), nullable=False),
         sa.PrimaryKeyConstraint("job_key", name="pk_retry_decisions"),
     )

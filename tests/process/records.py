@@ -1,0 +1,78 @@
+"""What the broker itself recorded, from its debug exporter: elements, variables, incidents."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+EXPORTER = {
+    "ZEEBE_BROKER_EXPORTERS_DEBUG_CLASSNAME": "io.camunda.zeebe.broker.exporter.debug.DebugLogExporter",
+    "ZEEBE_BROKER_EXPORTERS_DEBUG_ARGS_LOGLEVEL": "info",
+}
+_MARK = "io.camunda.zeebe.broker.exporter.debug - {"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One event of the engine."""
+
+    kind: str
+    intent: str
+    key: int
+    value: dict[str, Any]
+
+
+class Records:
+    """Follows the broker's log; rolled files are read before the current one."""
+
+    def __init__(self, log_file: Path) -> None:
+        self._log_file = log_file
+        self._position = 0
+        self._seen: list[Record] = []
+
+    def of_instance(self, instance: int, kind: str, intent: str) -> list[Record]:
+        """The instance's records of a kind, in order."""
+        self._read()
+        return [
+            record
+            for record in self._seen
+            if (record.kind, record.intent) == (kind, intent)
+            and record.value.get("processInstanceKey") == instance
+        ]
+
+    def variables(self, instance: int) -> dict[str, Any]:
+        """The latest value of every variable in the process's own scope."""
+        changes = [
+            record
+            for intent in ("CREATED", "UPDATED")
+            for record in self.of_instance(instance, "VARIABLE", intent)
+            if record.value["scopeKey"] == instance
+        ]
+        return {change.value["name"]: json.loads(change.value["value"]) for change in changes}
+
+    def completed(self, instance: int) -> list[str]:
+        """The ids of the elements that completed, in order."""
+        done = self.of_instance(instance, "PROCESS_INSTANCE", "ELEMENT_COMPLETED")
+        return [record.value["elementId"] for record in done]
+
+    def everything(self) -> str:
+        """All records as text, for looking for what must not be there."""
+        self._read()
+        return "\n".join(json.dumps(record.value, ensure_ascii=False) for record in self._seen)
+
+    def _read(self) -> None:
+        if self._log_file.stat().st_size < self._position:
+            self._position = 0
+        with self._log_file.open("rb") as log:
+            log.seek(self._position)
+            for line in log:
+                if not line.endswith(b"\n"):
+                    break
+                self._position += len(line)
+                self._take(line.decode(errors="replace"))
+
+    def _take(self, line: str) -> None:
+        _, mark, text = line.partition(_MARK)
+        if mark:
+            raw = json.loads("{" + text)
+            self._seen.append(Record(raw["valueType"], raw["intent"], raw["key"], raw["value"]))

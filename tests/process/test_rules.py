@@ -1,0 +1,151 @@
+"""The rules' use cases on a real broker, and what an operator sees when an input breaks a rule."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bpmn.names import JobType, ProcessId
+from domain.claim_state import ClaimState
+from gateways.payer.scripted import Accept, Refuse
+from tests.process.models import one_task
+from tests.process.stage import Claim, Stage
+
+CPF = "529.982.247-25"
+
+
+async def test_bil_004_case_9_1_an_unavailable_payer_takes_the_claim_after_a_wait(working: Stage) -> None:
+    claim = await working.start(Refuse(error="SERVICE_UNAVAILABLE"), Accept())
+    await working.completes(claim, "Task_DecideRetry")
+    variables = working.records.variables(claim.instance)
+    assert variables["shouldRetry"] is True
+    assert variables["retryReason"] == "Retry 1 of 5"
+    assert 5 <= variables["backoffMinutes"] <= 6
+    await working.pass_the_wait(claim)
+    assert (await working.ended(claim))[-1] == "End_ClaimAccepted"
+    assert working.records.variables(claim.instance)["protocolNumber"]
+
+
+async def test_bil_004_case_9_2_an_invalid_procedure_code_is_not_retried(working: Stage) -> None:
+    claim = await working.start(Refuse(error="INVALID_PROCEDURE_CODE"))
+    await working.completes(claim, "Task_OpenReview")
+    variables = working.records.variables(claim.instance)
+    assert variables["reviewReason"] == "PERMANENT_ERROR"
+    assert variables["errorClassification"] == "PERMANENT"
+    assert "nextRetryTime" not in variables
+
+
+async def test_bil_004_case_9_3_a_payer_that_stays_away_ends_with_management(working: Stage) -> None:
+    claim = await working.start(Refuse(error="SERVICE_UNAVAILABLE"))
+    begun = await working.clock.now()
+    for retry in range(1, 6):
+        await working.reaches(claim, ClaimState.WAITING, retry_count=retry)
+        await working.pass_the_wait(claim)
+    await working.completes(claim, "Task_OpenReview")
+    variables = working.records.variables(claim.instance)
+    assert variables["reviewReason"] == "MAX_RETRIES_EXCEEDED"
+    assert variables["retryCount"] == 5
+    assert timedelta(minutes=125) <= await working.clock.now() - begun <= timedelta(minutes=190)
+
+
+async def test_bil_005_case_9_1_a_timeout_is_analyzed_and_waits_its_minutes(working: Stage) -> None:
+    claim = await analyze(working, "TIMEOUT - Connection timeout after 30s", retryCount=1)
+    await working.completes(claim, "Task_AnalyzeRetry")
+    variables = working.records.variables(claim.instance)
+    assert variables["shouldRetry"] is True
+    assert variables["retryCount"] == 2
+    assert variables["maxRetries"] == 5
+    assert 8 <= variables["backoffMinutes"] <= 12
+    assert variables["retryReason"] == "Transient error, retry 2 of 5"
+    assert variables["errorClassification"] == "TRANSIENT"
+    assert variables["originalError"] == "TIMEOUT - Connection timeout after 30s"
+    assert "Event_BackoffElapsed" not in working.records.completed(claim.instance)
+
+    await working.clock.advance(timedelta(minutes=variables["backoffMinutes"], seconds=1))
+    assert (await working.ended(claim))[-1] == "End_RetryDue"
+
+
+async def test_bil_005_case_9_2_five_retries_are_the_most(working: Stage) -> None:
+    claim = await analyze(working, "TIMEOUT - Connection timeout", retryCount=5)
+    assert (await working.ended(claim))[-1] == "End_ReviewNeeded"
+    variables = working.records.variables(claim.instance)
+    assert variables["shouldRetry"] is False
+    assert variables["retryCount"] == 5
+
+
+async def test_bil_005_case_9_3_invalid_patient_data_needs_correction(working: Stage) -> None:
+    claim = await analyze(working, "INVALID_PATIENT_DATA - CPF inválido")
+    assert (await working.ended(claim))[-1] == "End_CorrectionNeeded"
+    variables = working.records.variables(claim.instance)
+    assert variables["errorClassification"] == "PERMANENT"
+    assert variables["submissionError"] == "INVALID_PATIENT_DATA - CPF inválido"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule", "corrected"),
+    [
+        ({"retryCount": -1}, "BIL-005", {"retryCount": 0}),
+        ({"retryCount": "2"}, "BIL-005", {"retryCount": 2}),
+        ({"submissionError": 503}, "BIL-005-V4", {"submissionError": "503"}),
+        ({"lastSubmissionTime": "yesterday"}, "BIL-005", {"lastSubmissionTime": None}),
+    ],
+)
+async def test_a_rejected_input_is_an_incident_that_an_operator_can_mend(
+    working: Stage, wrong: dict[str, Any], rule: str, corrected: dict[str, Any]
+) -> None:
+    [variable] = wrong
+    given: dict[str, Any] = {"submissionError": "TIMEOUT", "retryCount": 0} | wrong
+    claim = await working.run(ProcessId.SUB_06_ANALYZE, **given)
+    incident = await working.incident(claim)
+    message = incident.value["errorMessage"]
+    assert incident.value["errorType"] == "JOB_NO_RETRIES"
+    assert variable in message
+    assert rule in message
+    assert "Operate" in message
+
+    await working.mend(claim, incident, **corrected)
+    await working.completes(claim, "Task_AnalyzeRetry")
+
+
+async def test_a_model_may_ask_for_an_answer_instead_of_an_error(working: Stage, tmp_path: Path) -> None:
+    headers = {"onGiveUp": "return"}
+    claim = await own_model(working, tmp_path, "GiveUpReturned", headers, "INSURANCE_EXPIRED")
+    await working.completes(claim, "End")
+    variables = working.records.variables(claim.instance)
+    assert variables["shouldRetry"] is False
+    assert variables["nextRetryTime"] is None
+
+
+async def test_a_model_may_set_limits_of_its_own(working: Stage, tmp_path: Path) -> None:
+    headers = {"maxRetries": "9", "baseMinutes": "60", "retryProfile": "RN-BIL-005"}
+    claim = await own_model(working, tmp_path, "OwnLimits", headers, "TIMEOUT")
+    await working.completes(claim, "End")
+    variables = working.records.variables(claim.instance)
+    assert 48 <= variables["backoffMinutes"] <= 72
+    assert variables["maxRetries"] == 9
+
+
+async def test_a_header_that_makes_no_sense_is_named_in_an_incident(working: Stage, tmp_path: Path) -> None:
+    claim = await own_model(working, tmp_path, "BadHeader", {"maxRetries": "many"}, "TIMEOUT")
+    incident = await working.incident(claim)
+    assert "maxRetries" in incident.value["errorMessage"]
+
+
+async def test_what_identifies_a_patient_never_enters_the_engine(working: Stage) -> None:
+    claim = await working.start(Refuse(error=f"INVALID_PATIENT_DATA - CPF {CPF} de paciente"))
+    await working.completes(claim, "Task_OpenReview")
+    assert CPF not in working.records.everything()
+    async with working.app.store.transaction() as tx:
+        [review] = await tx.reviews.of_claim(claim.id.value)
+    assert CPF not in (review.detail or "")
+
+
+async def analyze(stage: Stage, error: str, **variables: Any) -> Claim:
+    return await stage.run(ProcessId.SUB_06_ANALYZE, submissionError=error, **variables)
+
+
+async def own_model(stage: Stage, folder: Path, process: str, headers: dict[str, str], error: str) -> Claim:
+    """Deploy and run a modeller's own process around retry-submission-backoff."""
+    await stage.app.commands.deploy(one_task(folder, process, JobType.RETRY_SUBMISSION_BACKOFF, headers))
+    return await stage.run(process, submissionError=error, retryCount=0)

@@ -57,7 +57,10 @@ def base_wait(limits: Limits, retry_count: int) -> int:
 
 def window(limits: Limits, retry_count: int) -> tuple[int, int]:
     """The part of the jitter window inside floor and cap, in seconds; both ends are allowed waits."""
-    base = base_wait(limits, retry_count)
+    return _window(limits, base_wait(limits, retry_count))
+
+
+def _window(limits: Limits, base: int) -> tuple[int, int]:
     low = -(-base * (100 - limits.jitter_percent) // 100)
     high = base * (100 + limits.jitter_percent) // 100
     return max(low, limits.floor_seconds), min(high, limits.cap_seconds)
@@ -65,10 +68,11 @@ def window(limits: Limits, retry_count: int) -> tuple[int, int]:
 
 def calculate(limits: Limits, retry_count: int, draw: int) -> BackoffCalculation:
     """Place a draw of 64 bits in the window; the last second is left free for rounding the time up."""
-    low, high = window(limits, retry_count)
+    base = base_wait(limits, retry_count)
+    low, high = _window(limits, base)
     seconds = low + ((high - low) * draw >> _DRAW_BITS)
     fraction = draw / (1 << _DRAW_BITS)
-    return BackoffCalculation(retry_count, base_wait(limits, retry_count), low, high, fraction, seconds)
+    return BackoffCalculation(retry_count, base, low, high, fraction, seconds)
 
 
 def derive_draw(claim_id: str, retry_count: int, *, version: str, key: str) -> int:

@@ -12,9 +12,7 @@ _HTTP = re.compile(
     r"(?<![A-Z0-9])(?:HTTP(?:/\d(?:\.\d)?)?|STATUS)(?:[\s_\-]{0,3}(?:STATUS|CODE|ERROR|ERRO)){0,2}"
     r"[\s:=#\-]{0,3}([1-5]\d\d)" + _ENDS
 )
-_TISS = re.compile(
-    r"(?<![A-Z0-9])(?:TISS|(?:CODIGO[\s_]?(?:D[AE][\s_])?)?GLOSA)[\s:=#>\"'\-]{0,4}(\d{4})" + _ENDS
-)
+_TISS = re.compile(r"(?<![A-Z0-9])(?:TISS|(?:CODIGO)?GLOSA)[\s:=#>\"'\-]{0,4}(\d{4})" + _ENDS)
 
 
 def classify(catalog: Catalog, text: str, code: str | None = None) -> Finding | None:

@@ -136,8 +136,10 @@ def shown(value: object) -> str:
     match value:
         case None:
             return "missing or null"
+        case int() if value.bit_length() > 64:
+            return "a huge number"
         case bool() | int() | float():
-            return shorten(redact(str(value)), _SHOWN_MAX)
+            return redact(str(value))
         case str():
             return f'the text "{shorten(redact(value), _SHOWN_MAX)}"'
         case _:

@@ -99,5 +99,5 @@ class Policy:
 
     def for_payer(self, payer_id: str | None) -> "Policy":
         """The payer's own policy under the active profile, or this one when it has none."""
-        own = self.payers.get(payer_id) if payer_id else None
+        own = self.payers.get(payer_id or "")
         return own.under(self.profile.name) if own else self

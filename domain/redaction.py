@@ -14,13 +14,13 @@ _PERSON = (
     r"nome\w{0,40}|name|patient_?name|patient|paciente|benefici[aá]ri[oa]|titular|segurad[oa]|m[aã]e|pai"
     r"|identificador_?benefici[aá]rio|profissional|contratado|usu[aá]rio|user(?:_?name)?|login(?:_?prestador)?"
     r"|(?:data|dt)_?(?:de_?)?nasc\w{0,20}|nascimento|birth_?date|date_?of_?birth|dob"
-    r"|e-?mail|telefone|celular|phone|endere[cç]o|cep|cid"
+    r"|e-?mail|telefone|celular|phone|endere[cç]o|cep|(?:diagn[oó]stico_?)?cid(?:_?10)?"
     r"|senha\w{0,20}|password|passwd|secret|token|api_?key|authorization"
 )
 _PERSONAL_NUMBER = r"\w{0,20}cpf\w{0,20}|\w{0,20}cns|rg|\w{0,20}carteir\w{0,20}|cart[aã]o|matr[ií]cula"
 _FREE_TEXT = r"observa[cç][aã]o|justificativa\w{0,30}|indica[cç][aã]o_?cl[ií]nica|descri[cç][aã]o_?glosa"
 _KEPT = (
-    r"CLM-[\w.\-]{1,80}-\d{1,40}(?!\d)"
+    r"CLM-[\w.\-]{1,80}-\d{1,90}(?!\d)"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+\-]\d\d:?\d\d)?(?!\d)"
     rf"|(?:lote|protocolo|guia)[a-z]{{0,20}}[\"']?(?:[\s:=>#]|&gt;){{1,4}}[\"']?\d{{1,20}}(?!{_GAP}\d)"
     r"|(?:<|&lt;)/[\w:.\-]{1,80}(?:>|&gt;)"

@@ -1,13 +1,15 @@
 """The composition root: opens everything in order, closes it in reverse."""
 
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import grpc
 import structlog
+from opentelemetry.exporter.prometheus import PrometheusMetricReader
+from opentelemetry.sdk.metrics import MeterProvider
 
 from bpmn.names import JobType, model_paths
 from domain.ports import Clock
@@ -25,7 +27,10 @@ from workers.engine_settings import ZeebeSettings, connection_from, read_engine_
 from workers.jobs import all_handlers
 from workers.policy import PolicySource
 from workers.runtime import Worker
+from workers.runtime.happenings import Happening, Listener
+from workers.runtime_log import log_happening
 from workers.settings import HandlerLimits, Settings, SettingsError
+from workers.telemetry import RuntimeMetrics
 
 log = structlog.get_logger(__name__)
 
@@ -50,6 +55,8 @@ class App:
     payer: PayerGateway
     policy: PolicySource
     limits: Mapping[JobType, HandlerLimits]
+    reopen: Callable[[], grpc.aio.Channel]
+    listener: Listener
 
     async def deploy(self) -> None:
         """Deploy our models; equal ones keep their version."""
@@ -64,7 +71,14 @@ class App:
             for handler in handlers
             if handler.type in only
         ]
-        return Worker(self.channel, chosen, name=name, rng=random.Random())  # noqa: S311  # jitter, not a secret
+        return Worker(
+            self.channel,
+            chosen,
+            name=name,
+            rng=random.Random(),  # noqa: S311  # jitter, not a secret
+            reopen=self.reopen,
+            listener=self.listener,
+        )
 
 
 def find_cluster(zeebe: ZeebeSettings, config: engine.EngineConfig) -> Cluster:
@@ -110,7 +124,21 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             payer=payer,
             policy=policy,
             limits=settings.handler_limits,
+            reopen=lambda: open_channel(cluster.connection),
+            listener=_listener(),
         )
+
+
+def _listener() -> Listener:
+    """Logs and metrics, both told everything."""
+    provider = MeterProvider(metric_readers=[PrometheusMetricReader()])
+    metrics = RuntimeMetrics(provider.get_meter("reenvio"))
+
+    def hear(happening: Happening) -> None:
+        metrics.hear(happening)
+        log_happening(happening)
+
+    return hear
 
 
 async def migrate_database(settings: Settings) -> None:

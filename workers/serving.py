@@ -1,27 +1,37 @@
 """Runs workers until a signal: the first drains, the second stops at once."""
 
 import asyncio
+import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
+from datetime import timedelta
 
 import structlog
 
 from bpmn.names import JobType
 from domain.errors import InvalidPolicy
 from workers.bootstrap import App
+from workers.health import probes, serving_probes
 from workers.policy import PolicySource
 
 log = structlog.get_logger(__name__)
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 FORCED_EXIT = 130
+Address = tuple[str, int]
 
 
-async def serve(app: App, only: frozenset[JobType]) -> None:
+async def serve(app: App, only: frozenset[JobType], *, drain: timedelta, probes_at: Address | None) -> None:
     """Work until SIGINT or SIGTERM, then drain; SIGHUP reloads the policy."""
-    with stop_on_signal() as stop, reload_on_hangup(app.policy):
+    worker = app.worker(only)
+    async with AsyncExitStack() as stack:
+        stop = stack.enter_context(stop_on_signal())
+        stack.enter_context(reload_on_hangup(app.policy))
+        if probes_at is not None:
+            port = await stack.enter_async_context(serving_probes(probes(worker.vitals), *probes_at))
+            log.info("probes_started", port=port)
         log.info("worker_started", types=[str(job_type) for job_type in sorted(only)])
-        await app.worker(only).run(stop)
+        await worker.run(stop, drain=drain)
         log.info("worker_stopped")
 
 
@@ -51,7 +61,7 @@ def stop_on_signal() -> Iterator[asyncio.Event]:
 
     def on_signal() -> None:
         if stop.is_set():
-            raise SystemExit(FORCED_EXIT)
+            os._exit(FORCED_EXIT)  # at once: not even a blocking handler's thread is waited for
         stop.set()
 
     for number in STOP_SIGNALS:

@@ -55,6 +55,9 @@ class Settings(BaseSettings):
     payer_script: Path | None = None
     policy_file: Path | None = None
     handler_limits: dict[JobType, HandlerLimits] = {}
+    drain_seconds: float = Field(default=20.0, ge=0)
+    health_host: str = "127.0.0.1"
+    health_port: int | None = Field(default=None, ge=0, le=65535)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "console"
 
@@ -62,6 +65,11 @@ class Settings(BaseSettings):
     def database(self) -> str:
         """The database's address; an SQLite file in our home when none is set."""
         return self.database_url or sqlite_url(self.reenvio_home / "reenvio.db")
+
+    @property
+    def probes_at(self) -> tuple[str, int] | None:
+        """Where the probes listen; None for no probes."""
+        return None if self.health_port is None else (self.health_host, self.health_port)
 
 
 SettingsT = TypeVar("SettingsT", bound=BaseSettings)

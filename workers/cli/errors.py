@@ -13,6 +13,7 @@ from gateways.zeebe.engine import EngineError
 from persistence.database import DatabaseError
 from workers.claims import ClaimRefusal
 from workers.demo.director import DemoError
+from workers.health import HealthPortError
 from workers.settings import SettingsError
 
 TROUBLE, BAD_SETTINGS, INTERRUPTED = 1, 2, 130
@@ -24,6 +25,7 @@ _TROUBLES = (
     DomainError,
     EngineClockError,
     EngineError,
+    HealthPortError,
 )
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import shutil
+from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -94,7 +95,8 @@ async def _up(settings: Settings) -> None:
 
 async def _work(settings: Settings, only: frozenset[JobType]) -> None:
     async with bootstrap.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
-        await serve(app, only)
+        drain = timedelta(seconds=settings.drain_seconds)
+        await serve(app, only, drain=drain, probes_at=settings.probes_at)
 
 
 async def _deploy(settings: Settings) -> None:

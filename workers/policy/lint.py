@@ -92,9 +92,22 @@ def _outages(policy: Policy) -> Iterator[Advice]:
 
 
 def _targets(policy: Policy) -> Iterator[Advice]:
+    yield from _target_recovered(policy)
     yield from _target_attempts(policy)
     yield from _target_time(policy)
     yield from _mean_wait(policy)
+
+
+def _target_recovered(policy: Policy) -> Iterator[Advice]:
+    target, outages = policy.expectations.recovered_percent, policy.expectations.outage_minutes
+    shares = {outage: 100 - cover.lost_share(policy.limits, outage) * 100 for outage in outages}
+    if missed := [f"{share:.0f} % after {outage} min" for outage, share in shares.items() if share < target]:
+        needed = 100 - 100 * (1 - target / 100) ** (1 / policy.limits.max_retries)
+        yield Advice(
+            "target-recovered",
+            f"retries recover {', '.join(missed)}; target {target:g} %",
+            f"cover longer outages; outside outages {needed:.0f} % success per retry is enough",
+        )
 
 
 def _target_attempts(policy: Policy) -> Iterator[Advice]:

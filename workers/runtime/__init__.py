@@ -1,8 +1,22 @@
-"""Runs job handlers against a Zeebe gateway."""
+"""Runs job handlers against a Zeebe gateway, for as long as it takes."""
 
-from workers.runtime.handler import JobHandler
+from workers.runtime.handler import JobHandler, JobInput, blocking, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Throw
+from workers.runtime.tempo import Tempo
 from workers.runtime.worker import Worker
 
-__all__ = ["Complete", "Fail", "Incident", "Job", "JobHandler", "Outcome", "Throw", "Worker"]
+__all__ = [
+    "Complete",
+    "Fail",
+    "Incident",
+    "Job",
+    "JobHandler",
+    "JobInput",
+    "Outcome",
+    "Tempo",
+    "Throw",
+    "Worker",
+    "blocking",
+    "typed",
+]

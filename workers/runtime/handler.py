@@ -1,6 +1,9 @@
 """A handler: the job type, what it reads, what it does, and its limits."""
 
+import asyncio
+import contextvars
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
@@ -14,7 +17,10 @@ from workers.runtime.outcome import Incident, Outcome
 
 @dataclass(frozen=True, slots=True)
 class JobHandler:
-    """One job type: the variables it fetches, the coroutine, and how much it may take on."""
+    """One job type: the variables it fetches, the coroutine, and how much it may take on.
+
+    A handler that may run longer than its lock has the lock extended while it runs.
+    """
 
     type: str
     variables: tuple[str, ...]
@@ -22,6 +28,17 @@ class JobHandler:
     lock: timedelta = timedelta(seconds=60)
     time_limit: timedelta = timedelta(seconds=30)
     at_once: int = 32
+
+
+def blocking(work: Callable[[Job], Outcome], *, threads: int) -> Callable[[Job], Awaitable[Outcome]]:
+    """A coroutine for code that blocks: it runs in threads of its own, with the caller's context."""
+    pool = ThreadPoolExecutor(threads, thread_name_prefix=work.__name__)
+
+    async def handle(job: Job) -> Outcome:
+        context = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(pool, context.run, work, job)
+
+    return handle
 
 
 class JobInput(BaseModel):

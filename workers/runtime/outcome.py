@@ -37,3 +37,13 @@ class Incident:
 
 
 Outcome = Complete | Throw | Fail | Incident
+
+
+@dataclass(frozen=True, slots=True)
+class HandBack:
+    """The runtime's own answer for a job that was not begun: no retry is spent."""
+
+    reason: str
+
+
+Report = Outcome | HandBack

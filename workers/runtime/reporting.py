@@ -1,64 +1,128 @@
-"""Turns outcomes into engine verbs: the only module that completes, fails or throws."""
+"""Turns outcomes into engine verbs, again and again until the job is no longer ours."""
 
+import asyncio
 import json
+import random
+import time
 from datetime import timedelta
 from typing import Any, assert_never
 
 import grpc
-import structlog
+from google.protobuf.message import Message
 from pyzeebe.proto.gateway_pb2 import CompleteJobRequest, FailJobRequest, ThrowErrorRequest
-from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
+from workers.runtime.gateway import Gateway
+from workers.runtime.happenings import JobDone, Listener, ReportGivenUp, ReportRetried
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Throw
+from workers.runtime.outcome import Complete, Fail, HandBack, Incident, Report, Throw
+from workers.runtime.tempo import Pace, Tempo
 
 MESSAGE_LIMIT = 2_000
-log = structlog.get_logger(__name__)
+_FINAL = frozenset(
+    {
+        grpc.StatusCode.NOT_FOUND,
+        grpc.StatusCode.FAILED_PRECONDITION,
+        grpc.StatusCode.INVALID_ARGUMENT,
+        grpc.StatusCode.PERMISSION_DENIED,
+        grpc.StatusCode.UNIMPLEMENTED,
+    }
+)
 
 
 class Reporter:
-    """Reports to the gateway; the channel retries refusals, what is final is logged."""
+    """The only one that completes, fails or throws; each execution is reported once."""
 
-    def __init__(self, stub: GatewayStub, *, timeout: timedelta = timedelta(seconds=10)) -> None:
-        self._stub: Any = stub  # the stubs are typed for the blocking channel only
-        self._timeout = timeout.total_seconds()
+    def __init__(self, gateway: Gateway, *, tempo: Tempo, rng: random.Random, listener: Listener) -> None:
+        self._gateway = gateway
+        self._tempo = tempo
+        self._rng = rng
+        self._tell = listener
+        # the broker counts completions in flight: too many of them and it refuses to hand out jobs
+        self._in_flight = asyncio.Semaphore(tempo.reports_at_once)
 
-    async def report(self, job: Job, outcome: Outcome) -> None:
-        """Tell the engine what became of a job; a job that is gone was settled before."""
+    async def report(self, job: Job, outcome: Report, *, until: float, seconds: float = 0.0) -> None:
+        """Tell the engine; `until` is the (monotonic) end of our lock on the job."""
+        name, method, request = _verb(job, outcome)
+        pace = Pace(self._rng, self._tempo.first_pause, self._tempo.longest_report_pause)
+        while (status := await self._try(method, request)) is not None:
+            pause = pace.pause()
+            if status in _FINAL or time.monotonic() + pause >= until:
+                self._conclude(job, name, status, seconds)
+                return
+            self._tell(ReportRetried(job.type, job.key, status.name, pause))
+            await self._prepare_retry(status, pause)
+        self._tell(JobDone(job.type, job.key, name, seconds))
+
+    async def _try(self, method: str, request: Message) -> grpc.StatusCode | None:
         try:
-            await self._send(job, outcome)
+            async with self._in_flight:
+                await getattr(self._gateway.stub, method)(request, timeout=self._tempo.report_try)
         except grpc.aio.AioRpcError as error:
-            already_settled = error.code() is grpc.StatusCode.NOT_FOUND
-            event = "job_already_settled" if already_settled else "job_report_failed"
-            log.warning(event, job=job.key, type=job.type, status=error.code().name)
+            return error.code()
+        return None
+
+    async def _prepare_retry(self, status: grpc.StatusCode, pause: float) -> None:
+        if status is grpc.StatusCode.UNAUTHENTICATED:
+            await self._gateway.renew()
+        await asyncio.sleep(pause)
+
+    def _conclude(self, job: Job, name: str, status: grpc.StatusCode, seconds: float) -> None:
+        if status is grpc.StatusCode.NOT_FOUND:
+            self._tell(JobDone(job.type, job.key, name, seconds, settled_before=True))
         else:
-            log.debug("job_reported", job=job.key, type=job.type, outcome=type(outcome).__name__)
+            self._tell(ReportGivenUp(job.type, job.key, status.name))
 
-    async def _send(self, job: Job, outcome: Outcome) -> None:
-        match outcome:
-            case Complete(variables):
-                request = CompleteJobRequest(jobKey=job.key, variables=json.dumps(variables))
-                await self._stub.CompleteJob(request, timeout=self._timeout)
-            case Throw(code, message, variables):
-                thrown = ThrowErrorRequest(
-                    jobKey=job.key,
-                    errorCode=code,
-                    errorMessage=message[:MESSAGE_LIMIT],
-                    variables=json.dumps(variables),
-                )
-                await self._stub.ThrowError(thrown, timeout=self._timeout)
-            case Fail(message, backoff):
-                await self._fail(job, message, retries=job.retries - 1, backoff=backoff)
-            case Incident(message):
-                await self._fail(job, message, retries=0, backoff=timedelta())
-            case _:
-                assert_never(outcome)
 
-    async def _fail(self, job: Job, message: str, *, retries: int, backoff: timedelta) -> None:
-        request = FailJobRequest(
-            jobKey=job.key,
-            retries=max(retries, 0),
-            errorMessage=message[:MESSAGE_LIMIT],
-            retryBackOff=round(backoff.total_seconds() * 1000),
+def _verb(job: Job, outcome: Report) -> tuple[str, str, Message]:
+    """The outcome's name, the gateway's method and the request for it."""
+    try:
+        return _request(job, outcome)
+    except (TypeError, ValueError) as error:
+        told = Incident(
+            f"{job.type} answered with variables that are not JSON ({type(error).__name__}: {_kind(error)}). "
+            "This is a fault of the worker: mend it, then retry this incident in Operate."
         )
-        await self._stub.FailJob(request, timeout=self._timeout)
+        return _request(job, told)
+
+
+def _request(job: Job, outcome: Report) -> tuple[str, str, Message]:
+    match outcome:
+        case Complete(variables):
+            request = CompleteJobRequest(jobKey=job.key, variables=_json(variables))
+            return "complete", "CompleteJob", request
+        case Throw(code, message, variables):
+            thrown = ThrowErrorRequest(
+                jobKey=job.key, errorCode=code, errorMessage=_bounded(message), variables=_json(variables)
+            )
+            return "throw", "ThrowError", thrown
+        case Fail(message, backoff):
+            return "fail", "FailJob", _failed(job, message, max(job.retries - 1, 0), backoff)
+        case Incident(message):
+            return "incident", "FailJob", _failed(job, message, 0, timedelta())
+        case HandBack(reason):
+            return "hand-back", "FailJob", _failed(job, reason, max(job.retries, 1), timedelta())
+        case _:
+            assert_never(outcome)
+
+
+def _failed(job: Job, message: str, retries: int, backoff: timedelta) -> FailJobRequest:
+    return FailJobRequest(
+        jobKey=job.key,
+        retries=retries,
+        errorMessage=_bounded(message),
+        retryBackOff=round(backoff.total_seconds() * 1000),
+    )
+
+
+def _json(variables: dict[str, Any]) -> str:
+    return json.dumps(variables, allow_nan=False)
+
+
+def _bounded(message: str) -> str:
+    return message[:MESSAGE_LIMIT]
+
+
+def _kind(error: Exception) -> str:
+    """What json says about types; its words name the type, not the value."""
+    text = str(error)
+    return text if text.startswith("Object of type") else "not a JSON value"

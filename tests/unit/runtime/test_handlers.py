@@ -4,12 +4,12 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from structlog.testing import capture_logs
 
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
+from workers.runtime.execution import run_handler
 from workers.runtime.handler import JobInput, typed
+from workers.runtime.happenings import Happening
 from workers.runtime.outcome_json import from_json, to_json
-from workers.runtime.worker import Slots, run_handler
 
 SECRET = "Maria da Silva"
 
@@ -72,12 +72,13 @@ async def test_an_unforeseen_error_names_its_kind_and_no_data() -> None:
     async def crash(_job: Job) -> Outcome:
         raise LookupError(SECRET)
 
-    with capture_logs() as logs:
-        outcome = await run_handler(handler(crash), job(patient=SECRET))
+    heard: list[Happening] = []
+    outcome = await run_handler(handler(crash), job(patient=SECRET), heard.append)
     assert isinstance(outcome, Fail)
     assert "LookupError" in outcome.message
     assert SECRET not in outcome.message
-    assert SECRET not in str(logs)
+    assert heard
+    assert SECRET not in str(heard)
 
 
 def test_a_job_never_shows_its_variables() -> None:
@@ -87,14 +88,3 @@ def test_a_job_never_shows_its_variables() -> None:
 @pytest.mark.parametrize("outcome", [Complete({"a": 1}), Complete(), Throw("CODE", "why", {"b": None})])
 def test_an_outcome_survives_storage(outcome: Complete | Throw) -> None:
     assert from_json(to_json(outcome)) == outcome
-
-
-async def test_slots_are_waited_for_and_given_back() -> None:
-    slots = Slots(1)
-    slots.take()
-    waiting = asyncio.create_task(slots.wait_for_one())
-    await asyncio.sleep(0)
-    assert not waiting.done()
-    slots.give_back()
-    await waiting
-    assert slots.free == 1

@@ -1,0 +1,178 @@
+"""Lint, diff and plot: what they say about a policy, with numbers that were checked by simulation."""
+
+import random
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+from domain.backoff import Limits, window
+from domain.policy import Expectations, Policy
+from workers.policy import load_policy, parse_policy
+from workers.policy.cover import arrivals, longest_outage, lost_share, mean_attempts, median_minutes
+from workers.policy.diff import Change, diff
+from workers.policy.file import default_text
+from workers.policy.lint import lint
+from workers.policy.plot import clock, draw
+
+POLICY = load_policy()
+CALM = Expectations(
+    outage_minutes=(60,),
+    idempotency_ttl_hours=48,
+    mean_attempts=5,
+    minutes_to_success=120,
+    mean_wait_alarm_minutes=90,
+)
+WISE = replace(POLICY, limits=Limits(5, 600, 300, 11_520, 2, 20), expectations=CALM)
+
+
+def names(policy: Policy) -> list[str]:
+    return [advice.name for advice in lint(policy)]
+
+
+def findings(policy: Policy, name: str) -> str:
+    return " ".join(f"{advice.finding} {advice.remedy}" for advice in lint(policy) if advice.name == name)
+
+
+def simulated(outage: float) -> tuple[float, float]:
+    """Lost share and mean retries of survivors, by drawing the waits of 20,000 claims."""
+    source, lost, attempts = random.Random(7), 0, []
+    for _ in range(20_000):
+        time = source.uniform(0, outage) * 60
+        for count in range(5):
+            time += source.uniform(*window(Limits(), count))
+            if time >= outage * 60:
+                attempts.append(count + 1)
+                break
+        else:
+            lost += 1
+    return lost / 20_000, sum(attempts) / len(attempts)
+
+
+@pytest.mark.parametrize("outage", [60, 120, 155, 160, 180, 240, 480])
+def test_the_closed_forms_agree_with_a_simulation(outage: int) -> None:
+    lost, attempts = simulated(outage)
+    assert lost_share(Limits(), outage) == pytest.approx(lost, abs=0.01)
+    assert mean_attempts(Limits(), outage) == pytest.approx(attempts, abs=0.05)
+
+
+def test_the_loss_target_breaks_at_156_minutes() -> None:
+    assert longest_outage(Limits(), 3) == pytest.approx(156, abs=1)
+    assert lost_share(Limits(jitter_percent=0), 155) == 0
+    assert lost_share(Limits(jitter_percent=0), 310) == pytest.approx(0.5)
+
+
+def test_the_median_time_to_success_is_that_of_the_middle_claim() -> None:
+    assert median_minutes(Limits(), 60) == pytest.approx(35.5)
+    assert median_minutes(Limits(), 120) == pytest.approx(75.5)
+
+
+def test_arrivals_add_up() -> None:
+    last = arrivals(Limits())[-1]
+    assert (last.number, last.wait_low, last.wait_high) == (5, 64, 96)
+    assert (last.earliest, last.mean, last.latest) == (125, 155.5, 186)
+
+
+def test_lint_finds_what_is_unwise_about_the_rules_own_numbers() -> None:
+    assert names(POLICY) == [
+        "unreachable-cap",
+        "narrow-first-window",
+        "outage-not-covered",
+        "target-recovered",
+        "target-attempts",
+        "target-time",
+        "alarm-always-rings",
+        "idempotency-too-short",
+    ]
+    assert "96 min" in findings(POLICY, "unreachable-cap")
+    assert "allow 7 retries" in findings(POLICY, "unreachable-cap")
+    assert "167 per second" in findings(POLICY, "narrow-first-window")
+    assert "240 min loses 35 %" in findings(POLICY, "outage-not-covered")
+    assert "up to 156 min" in findings(POLICY, "outage-not-covered")
+    assert "65 % after 240 min; target 85 %" in findings(POLICY, "target-recovered")
+    assert "32 % success per retry" in findings(POLICY, "target-recovered")
+    assert "3.1 for 60 min, 3.9 for 120 min, 4.2 for 240 min" in findings(POLICY, "target-attempts")
+    assert "76 min for 120 min" in findings(POLICY, "target-time")
+    assert "31.1 min" in findings(POLICY, "alarm-always-rings")
+    assert "24 h" in findings(POLICY, "idempotency-too-short")
+
+
+def test_lint_has_nothing_to_say_about_a_wise_policy() -> None:
+    assert names(WISE) == []
+
+
+def test_lint_finds_an_atom() -> None:
+    assert "no-jitter" in names(replace(WISE, limits=replace(WISE.limits, jitter_percent=0)))
+
+
+def test_lint_finds_retries_past_the_deadline() -> None:
+    late = replace(WISE, expectations=replace(CALM, resend_window_hours=2, idempotency_ttl_hours=2))
+    assert names(late) == ["past-the-deadline"]
+
+
+def test_lint_finds_words_that_overlap_and_says_who_wins() -> None:
+    text = default_text().replace(
+        'words = ["NETWORK_ERROR"]', 'words = ["NETWORK_ERROR", "DUPLICATE_CLAIM_CHECK_DOWN"]'
+    )
+    found = findings(parse_policy(text), "overlapping-words")
+    assert '"DUPLICATE_CLAIM_CHECK_DOWN" (NETWORK_ERROR) also contains "DUPLICATE_CLAIM"' in found
+    assert "DUPLICATE_CLAIM wins" in found
+
+
+def test_lint_names_the_payer_whose_limits_are_unwise() -> None:
+    policy = parse_policy(default_text() + "[payers.302147.limits]\njitter_percent = 0\n")
+    assert "payer 302147: all first retries wait 5 min" in findings(policy, "no-jitter")
+
+
+def test_equal_policies_have_no_difference() -> None:
+    assert diff(POLICY, load_policy()) == ()
+
+
+def test_diff_tells_settings_waits_and_classes() -> None:
+    text = (
+        default_text()
+        .replace('version = "1"', 'version = "2"')
+        .replace("max_retries = 5", "max_retries = 6")
+        .replace('"TIMED_OUT", ', "")
+        .replace('tiss = ["1412"]', "tiss = []")
+        .replace('tiss = ["1104", "5042"]', 'tiss = ["1104", "5042", "1412"]')
+    )
+    changes = diff(POLICY, parse_policy(text))
+    assert set(changes) == {
+        Change("version", "1", "2"),
+        Change("limits max_retries", "5", "6"),
+        Change("wait before retry 6", None, "128 to 192 min"),
+        Change("entry TIMED_OUT", "transient, TIMEOUT", None),
+        Change("entry TISS:1412", "transient, SERVICE_UNAVAILABLE", "permanent, TOTALS_DIFFER"),
+    }
+
+
+def test_diff_tells_what_changes_for_a_payer() -> None:
+    new = parse_policy(default_text() + '[payers.302147]\nalso_transient = ["TISS:5014"]\n')
+    assert diff(POLICY, new) == (
+        Change("payer 302147: entry TISS:5014", "permanent, MESSAGE_INVALID", "transient, ALSO_TRANSIENT"),
+    )
+
+
+@pytest.mark.parametrize(
+    "limits", [Limits(), Limits(1, 1, 1, 1, 1, 0), Limits(50, 60, 60, 31_536_000, 10, 100)]
+)
+def test_the_picture_is_well_formed_and_inside_its_frame(limits: Limits) -> None:
+    root = ElementTree.fromstring(draw(replace(POLICY, limits=limits)))  # noqa: S314 - our own text
+    width = float(root.attrib["width"])
+    bars = [bar for bar in root.iter("{http://www.w3.org/2000/svg}rect") if "x" in bar.attrib]
+    assert len(bars) == 2 * limits.max_retries + 3 + 5
+    assert all(float(bar.attrib["x"]) + float(bar.attrib["width"]) <= width for bar in bars)
+
+
+def test_the_picture_names_policy_retries_and_outages() -> None:
+    picture = draw(POLICY)
+    for words in ("Retry 5", "64 to 96", "Outage of 4 h", "35 % of the claims are lost", POLICY.label):
+        assert words in picture
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"), [(0, "0"), (45, "45 min"), (60, "1 h"), (90, "1 h 30"), (125, "2 h 05")]
+)
+def test_times_are_written_for_people(minutes: int, words: str) -> None:
+    assert clock(minutes) == words

@@ -49,6 +49,23 @@ class Header(StrEnum):
     OUTCOME = "outcome"
 
 
+class PolicyHeader(StrEnum):
+    """Task headers by which a model narrows the retry policy for one task."""
+
+    RETRY_PROFILE = "retryProfile"
+    MAX_RETRIES = "maxRetries"
+    BASE_MINUTES = "baseMinutes"
+    MIN_MINUTES = "minMinutes"
+    MAX_MINUTES = "maxMinutes"
+    BACKOFF_FACTOR = "backoffFactor"
+    JITTER_PERCENT = "jitterPercent"
+    ALSO_PERMANENT = "alsoPermanent"
+    ALSO_TRANSIENT = "alsoTransient"
+    TIME_ZONE = "timeZone"
+    ON_EMPTY_ERROR = "onEmptyError"
+    ON_GIVE_UP = "onGiveUp"
+
+
 class RecipientGroup(StrEnum):
     """Who is told when no retry can help."""
 

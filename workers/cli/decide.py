@@ -1,7 +1,6 @@
 """`reenvio decide`: the decision for one failed submission, and why."""
 
 import json
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -11,14 +10,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from domain.decision import Decision, Retry, decide
+from domain.decision import Retry
 from domain.errors import DomainError, InvalidInput
-from domain.inputs import read_request
-from domain.outputs import bpmn_error, output_variables
-from domain.policy import GiveUp, Policy
+from domain.outputs import error_code
+from domain.policy import Policy
+from workers.deciding import Question, Ruling, outcome_of, rule
 from workers.policy import load_policy
 from workers.policy.explain import explain
-from workers.policy.overrides import effective_policy
+from workers.runtime.outcome import Complete, Throw
 
 EXIT_REJECTED = 2
 EXIT_BPMN_ERROR = 3
@@ -34,7 +33,7 @@ def decide_command(
     payer: Annotated[str | None, typer.Option(help="Apply this payer's own settings.")] = None,
     header: Annotated[list[str] | None, typer.Option(help="Task header NAME=VALUE; repeatable.")] = None,
     now: Annotated[str | None, typer.Option(help="Decide as if it were this time (ISO 8601).")] = None,
-    policy: Annotated[Path | None, typer.Option(envvar="REENVIO_POLICY", help="Policy file.")] = None,
+    policy: Annotated[Path | None, typer.Option(envvar="POLICY_FILE", help="Policy file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the process variables.")] = False,
 ) -> None:
     """Decide on one failed submission and explain it. Exit 0: retry; 3: BPMN error; 2: rejected input."""
@@ -45,20 +44,21 @@ def decide_command(
         "retryCount": _number(retry_count),
         "lastSubmissionTime": last_submission_time,
     }
+    question = Question(variables, _headers(header or []), payer)
     try:
-        narrowed = _narrowed(load_policy(policy), profile, payer, header or [])
-        decision = decide(read_request(variables, narrowed), narrowed, _time(now, narrowed))
+        loaded = load_policy(policy)
+        chosen = loaded.under(profile) if profile else loaded
+        ruling = rule(question, chosen, _time(now, chosen))
     except DomainError as problem:
         raise typer.Exit(_reject(problem, as_json=as_json)) from None
     print_it = _print_json if as_json else _print_why
-    print_it(decision, narrowed)
-    raise typer.Exit(EXIT_BPMN_ERROR if _throws(decision, narrowed) else 0)
+    print_it(ruling)
+    raise typer.Exit(EXIT_BPMN_ERROR if isinstance(outcome_of(ruling), Throw) else 0)
 
 
-def _narrowed(policy: Policy, profile: str | None, payer: str | None, headers: list[str]) -> Policy:
-    chosen = policy.under(profile) if profile else policy
-    pairs = (header.partition("=") for header in headers)
-    return effective_policy(chosen, payer, {name.strip(): value for name, _, value in pairs})
+def _headers(given: list[str]) -> dict[str, str]:
+    pairs = (header.partition("=") for header in given)
+    return {name.strip(): value for name, _, value in pairs}
 
 
 def _number(text: str) -> object:
@@ -84,45 +84,41 @@ def _time(text: str | None, policy: Policy) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=policy.zone)
 
 
-def _throws(decision: Decision, policy: Policy) -> bool:
-    return not isinstance(decision, Retry) and policy.on_give_up is GiveUp.THROW
-
-
-def _variables(decision: Decision, policy: Policy) -> Mapping[str, object]:
-    facts = {
-        "errorClassification": decision.classification.value,
-        "policyVersion": decision.policy_version,
+def _variables(ruling: Ruling) -> dict[str, object]:
+    facts: dict[str, object] = {
+        "errorClassification": ruling.decision.classification.value,
+        "policyVersion": ruling.decision.policy_version,
     }
-    if isinstance(decision, Retry) or policy.on_give_up is GiveUp.RETURN:
-        return output_variables(decision, policy.profile) | facts
-    error = bpmn_error(decision)
-    return {"bpmnError": error.code, "message": error.message} | error.variables | facts
+    match outcome_of(ruling):
+        case Complete(variables):
+            return variables | facts
+        case Throw(code, message, variables):
+            return {"bpmnError": code, "message": message} | variables | facts
 
 
-def _print_json(decision: Decision, policy: Policy) -> None:
-    typer.echo(json.dumps(_variables(decision, policy), ensure_ascii=False, indent=2))
+def _print_json(ruling: Ruling) -> None:
+    typer.echo(json.dumps(_variables(ruling), ensure_ascii=False, indent=2))
 
 
-def _print_why(decision: Decision, policy: Policy) -> None:
+def _print_why(ruling: Ruling) -> None:
     console = Console()
-    console.print(_headline(decision, policy))
+    console.print(_headline(ruling))
     table = Table.grid(padding=(0, 2))
-    for name, sentence in explain(decision, policy):
+    for name, sentence in explain(ruling.decision, ruling.policy):
         table.add_row(Text(f"  {name}", style="dim"), Text(sentence))
     console.print(table)
-    if decision.warning:
-        warning = f"  warning {decision.warning}: retried without being understood"
-        console.print(Text(warning, style="yellow"))
+    if warning := ruling.decision.warning:
+        console.print(Text(f"  warning {warning}: retried without being understood", style="yellow"))
 
 
-def _headline(decision: Decision, policy: Policy) -> Text:
-    about = Text(
-        f"{decision.claim_id}  {policy.profile.name}  policy {decision.policy_version}\n", style="dim"
-    )
+def _headline(ruling: Ruling) -> Text:
+    decision, profile = ruling.decision, ruling.policy.profile.name
+    about = Text(f"{decision.claim_id}  {profile}  policy {decision.policy_version}\n", style="dim")
     if isinstance(decision, Retry):
         return about.append(f"{decision.reason}, in {decision.backoff_minutes} min", style="bold green")
-    verb = "throws" if policy.on_give_up is GiveUp.THROW else "returns shouldRetry = false for"
-    return about.append(f"{decision.reason}: {verb} {bpmn_error(decision).code}", style="bold red")
+    throws = isinstance(outcome_of(ruling), Throw)
+    verb = "throws" if throws else "returns shouldRetry = false for"
+    return about.append(f"{decision.reason}: {verb} {error_code(decision)}", style="bold red")
 
 
 def _reject(problem: DomainError, *, as_json: bool) -> int:

@@ -21,7 +21,7 @@ EXIT_REJECTED = 2
 policy_app = typer.Typer(no_args_is_help=True, help="Show, check, compare and draw retry policies.")
 
 PolicyPath = Annotated[
-    Path | None, typer.Argument(envvar="REENVIO_POLICY", help="A policy file; without it the packaged one.")
+    Path | None, typer.Argument(envvar="POLICY_FILE", help="A policy file; without it the packaged one.")
 ]
 
 

@@ -24,6 +24,7 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from bpmn.names import PolicyHeader
 from domain.catalog import amend
 from domain.errors import InvalidInput, InvalidPolicy
 from domain.inputs import shown
@@ -40,7 +41,7 @@ _ENTRIES: TypeAdapter[list[str]] = TypeAdapter(Entries)
 def effective_policy(policy: Policy, payer_id: str | None, headers: Mapping[str, str]) -> Policy:
     """The policy for one job; a header that makes no sense raises InvalidInput naming it."""
     narrowed = policy.for_payer(payer_id)
-    given = {name: headers[name] for name in HEADERS if name in headers}
+    given: dict[str, str] = {name: headers[name] for name in HEADERS if name in headers}
     if not given:
         return narrowed
     narrowed = _with_limits(narrowed, given)
@@ -126,19 +127,19 @@ def _choice(kind: type[Choice], text: str) -> Choice:
 
 
 _LIMITS = {
-    "maxRetries": "max_retries",
-    "baseMinutes": "base_minutes",
-    "minMinutes": "min_minutes",
-    "maxMinutes": "max_minutes",
-    "backoffFactor": "factor",
-    "jitterPercent": "jitter_percent",
+    PolicyHeader.MAX_RETRIES: "max_retries",
+    PolicyHeader.BASE_MINUTES: "base_minutes",
+    PolicyHeader.MIN_MINUTES: "min_minutes",
+    PolicyHeader.MAX_MINUTES: "max_minutes",
+    PolicyHeader.BACKOFF_FACTOR: "factor",
+    PolicyHeader.JITTER_PERCENT: "jitter_percent",
 }
-_APPLY: dict[str, Apply] = {
-    "retryProfile": _profile,
-    "onEmptyError": _empty_error,
-    "onGiveUp": _give_up,
-    "timeZone": _zone,
-    "alsoPermanent": _also_permanent,
-    "alsoTransient": _also_transient,
+_APPLY: dict[PolicyHeader, Apply] = {
+    PolicyHeader.RETRY_PROFILE: _profile,
+    PolicyHeader.ON_EMPTY_ERROR: _empty_error,
+    PolicyHeader.ON_GIVE_UP: _give_up,
+    PolicyHeader.TIME_ZONE: _zone,
+    PolicyHeader.ALSO_PERMANENT: _also_permanent,
+    PolicyHeader.ALSO_TRANSIENT: _also_transient,
 }
 HEADERS = (*_LIMITS, *_APPLY)

@@ -142,8 +142,8 @@ def test_without_now_the_answer_is_in_the_future() -> None:
 def test_a_payers_own_settings_apply(tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
     file.write_text(default_text() + "[payers.302147.limits]\nmax_retries = 1\n", encoding="utf-8")
-    assert run(*ISSUE, "--payer", "302147", REENVIO_POLICY=str(file)).exit_code == 3
-    assert run(*ISSUE, REENVIO_POLICY=str(file)).exit_code == 0
+    assert run(*ISSUE, "--payer", "302147", POLICY_FILE=str(file)).exit_code == 3
+    assert run(*ISSUE, POLICY_FILE=str(file)).exit_code == 0
 
 
 def test_personal_data_is_not_printed() -> None:

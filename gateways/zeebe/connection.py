@@ -96,6 +96,9 @@ def channel_options() -> ChannelArgumentType:
         ("grpc.keepalive_timeout_ms", 10_000),
         # an open stream without jobs is quiet for hours; gRPC would stop pinging after two pings
         ("grpc.http2.max_pings_without_data", 0),
+        # a worker that reads no further must be felt at once, so that jobs are pushed elsewhere
+        ("grpc.http2.bdp_probe", 0),
+        ("grpc.http2.lookahead_bytes", 16_384),
         # a gateway that comes back is found within seconds, not after gRPC's two minutes
         ("grpc.initial_reconnect_backoff_ms", 200),
         ("grpc.max_reconnect_backoff_ms", 5_000),

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 import grpc
@@ -98,7 +98,6 @@ class Intake:
         await self._load.free_within(worth_asking, self._tempo.refill_linger)
 
     async def _stream_once(self) -> None:
-        await self._load.until_free(max(1, self._load.at_once // 2))
         request = StreamActivatedJobsRequest(
             type=self._handler.type,
             worker=self._name,
@@ -106,14 +105,10 @@ class Intake:
             fetchVariable=self._handler.variables,
         )
         async with aclosing(self._gateway.stream(request, self._tempo.stream_life)) as pushed:
-            await self._take_pushed(pushed)
-
-    async def _take_pushed(self, pushed: AsyncIterator[ActivatedJob]) -> None:
-        async for activated in pushed:
-            if self._load.is_full:
-                self._lane.hand_back(read_job(activated), "handed back: the worker is at its limit")
-                return  # the stream ends here; polls ask for what there is room for
-            self._receive(activated, "stream")
+            async for activated in pushed:
+                self._receive(activated, "stream")
+                # not reading on tells the gateway, by flow control, to push elsewhere
+                await self._load.until_not_full()
 
     def _receive(self, activated: ActivatedJob, how: str) -> None:
         self._tell(JobTaken(self._handler.type, how))

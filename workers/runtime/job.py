@@ -10,7 +10,10 @@ from pyzeebe.proto.gateway_pb2 import ActivatedJob
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One delivery of one job; the same key may be delivered more than once."""
+    """One delivery of one job; the same key may be delivered more than once.
+
+    `deadline` is when its lock ends, in seconds of the engine's clock.
+    """
 
     key: int
     type: str
@@ -19,6 +22,7 @@ class Job:
     retries: int
     headers: Mapping[str, str]
     variables: Mapping[str, Any]
+    deadline: float | None = None
 
     def __repr__(self) -> str:
         """Names the job without its variables, which must not reach a log."""
@@ -35,4 +39,5 @@ def read_job(activated: ActivatedJob) -> Job:
         retries=activated.retries,
         headers=json.loads(activated.customHeaders or "{}"),
         variables=json.loads(activated.variables or "{}"),
+        deadline=activated.deadline / 1000,
     )

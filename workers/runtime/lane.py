@@ -3,8 +3,10 @@
 import asyncio
 import time
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any
 
+from workers.runtime.engine_time import EngineTime
 from workers.runtime.execution import extended, run_handler
 from workers.runtime.gateway import Gateway
 from workers.runtime.handler import JobHandler
@@ -28,35 +30,45 @@ class Lane:
         self._tell = listener
         self._slots = asyncio.Semaphore(handler.at_once)
         self._lock_seconds = handler.lock.total_seconds()
-        self._tasks: dict[asyncio.Task[None], Job] = {}
+        self._engine_time = EngineTime()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._held: dict[int, Job] = {}
+        self._answered: set[int] = set()
 
     def take(self, job: Job) -> None:
-        """Hold the job and run it as soon as a slot is free."""
-        self._begin(job, self._work(job, until=time.monotonic() + self._lock_seconds))
+        """Hold the job and run it as soon as a slot is free.
 
-    def hand_back(self, job: Job, reason: str) -> None:
-        """Give a job that was not begun back to the engine, at no cost to its retries."""
-        self._begin(job, self._return(job, reason))
+        A job that is delivered again while it is held here is left alone: its first run will settle it.
+        """
+        if job.key in self._held:
+            return
+        lock = self._lock_seconds
+        left = lock if job.deadline is None else self._engine_time.left(job.deadline, lock)
+        self._held[job.key] = job
+        self._begin(job, self._work(job, until=time.monotonic() + left))
 
     async def drain(self, seconds: float) -> None:
         """Let running handlers finish within the limit; hand back what is left."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
-        left = list(self._tasks.items())
-        for task, job in left:
+        for task in list(self._tasks):
             task.cancel()
-            self.hand_back(job, "handed back: the worker is stopping")
+        unanswered = [job for key, job in self._held.items() if key not in self._answered]
+        for job in unanswered:
+            self._begin(job, self._hand_back(job))
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=HAND_BACK_SECONDS)
 
     def _begin(self, job: Job, work: Coroutine[Any, Any, None]) -> None:
         self.load.take()
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks[task] = job
-        task.add_done_callback(self._end)
+        self._tasks.add(task)
+        task.add_done_callback(partial(self._end, job))
 
-    def _end(self, task: asyncio.Task[None]) -> None:
-        del self._tasks[task]
+    def _end(self, job: Job, task: asyncio.Task[None]) -> None:
+        self._tasks.remove(task)
+        self._held.pop(job.key, None)
+        self._answered.discard(job.key)
         self.load.give_back()
         if not task.cancelled():
             task.result()
@@ -69,8 +81,11 @@ class Lane:
                 return
             async with extended(self._gateway, self.handler, job):
                 outcome = await run_handler(self.handler, job, self._tell)
-            seconds = time.monotonic() - begun
-            await self._reporter.report(job, outcome, until=max(until, begun + seconds), seconds=seconds)
+            self._answered.add(job.key)
+            ended = time.monotonic()
+            await self._reporter.report(job, outcome, until=max(until, ended), seconds=ended - begun)
 
-    async def _return(self, job: Job, reason: str) -> None:
-        await self._reporter.report(job, HandBack(reason), until=time.monotonic() + HAND_BACK_SECONDS)
+    async def _hand_back(self, job: Job) -> None:
+        """Give a job back to the engine at no cost to its retries, so that nobody waits for its lock."""
+        reason = HandBack("handed back: the worker is stopping")
+        await self._reporter.report(job, reason, until=time.monotonic() + HAND_BACK_SECONDS)

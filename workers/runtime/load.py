@@ -17,11 +17,6 @@ class Load:
         """How many more jobs could start at once."""
         return max(0, self.at_once - self.held)
 
-    @property
-    def is_full(self) -> bool:
-        """Whether not even one more job may wait here."""
-        return self.held >= 2 * self.at_once
-
     def take(self) -> None:
         """A job came in."""
         self.held += 1
@@ -41,6 +36,13 @@ class Load:
 
     async def until_free(self, slots: int) -> None:
         """Wait until so many slots are free."""
-        while self.free < slots:
+        await self._until_held(self.at_once - slots)
+
+    async def until_not_full(self) -> None:
+        """Wait until one more job may at least wait here."""
+        await self._until_held(2 * self.at_once - 1)
+
+    async def _until_held(self, most: int) -> None:
+        while self.held > most:
             self._fewer.clear()
             await self._fewer.wait()

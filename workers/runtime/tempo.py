@@ -11,7 +11,7 @@ class Tempo:
     long_poll: float = 10.0
     poll_grace: float = 5.0
     refill_share: float = 0.5
-    refill_linger: float = 0.01
+    refill_linger: float = 0.2
     first_pause: float = 0.05
     longest_pause: float = 10.0
     longest_crowded_pause: float = 1.0

@@ -1,0 +1,263 @@
+"""The worker against a gateway that can be told to misbehave."""
+
+import asyncio
+import contextvars
+import random
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import grpc
+import pytest
+
+from gateways.zeebe.connection import Plaintext, open_channel
+from tests.faults import REPORTS, End, FaultyGateway, Hang, LoseAnswer, Method, Refuse, Rule, faulty_gateway
+from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Tempo, Throw, Worker, blocking
+from workers.runtime.happenings import Happening, JobDone, JobTaken, ReportRetried, StreamsUnknown
+from workers.runtime.pulse import Vitals
+
+TYPE = "test"
+QUICK = Tempo(
+    long_poll=0.5, poll_grace=0.5, report_try=0.5, refill_linger=0.01, denied_pause=0.2, longest_pause=0.2
+)
+Handle = Callable[[Job], Awaitable[Outcome]]
+
+
+@pytest.fixture
+async def gateway() -> AsyncIterator[FaultyGateway]:
+    async with faulty_gateway() as here:
+        yield here
+
+
+@asynccontextmanager
+async def working(
+    gateway: FaultyGateway,
+    handle: Handle,
+    *,
+    at_once: int = 4,
+    lock: float = 5.0,
+    limit: float = 4.0,
+    drain: float = 5.0,
+    reopen: Callable[[], grpc.aio.Channel] | None = None,
+) -> AsyncIterator[list[Happening]]:
+    """A worker beside the block; yields what it tells."""
+    heard: list[Happening] = []
+    handler = JobHandler(
+        TYPE, (), handle, lock=timedelta(seconds=lock), time_limit=timedelta(seconds=limit), at_once=at_once
+    )
+    channel, stop = open_channel(Plaintext(gateway.address)), asyncio.Event()
+    worker = Worker(
+        channel, [handler], name="w", rng=random.Random(1), tempo=QUICK, listener=heard.append, reopen=reopen
+    )
+    task = asyncio.create_task(worker.run(stop, drain=timedelta(seconds=drain)))
+    try:
+        yield heard
+    finally:
+        stop.set()
+        await task
+        await channel.close()
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not true():
+            await asyncio.sleep(0.01)
+
+
+async def done(_job: Job) -> Outcome:
+    return Complete({"ok": True})
+
+
+def create(gateway: FaultyGateway, count: int = 1) -> list[int]:
+    return [gateway.store.create(TYPE, {}) for _ in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "end"),
+    [
+        (Complete({"a": 1}), End.COMPLETED),
+        (Throw("CODE", "why", {"b": 2}), End.THROWN),
+        (Incident("a person must look"), End.INCIDENT),
+    ],
+)
+async def test_each_outcome_becomes_its_engine_verb(
+    gateway: FaultyGateway, outcome: Outcome, end: End
+) -> None:
+    async def answer(_job: Job) -> Outcome:
+        return outcome
+
+    async with working(gateway, answer):
+        [key] = create(gateway)
+        await until(lambda: gateway.ledger.ended == 1)
+    assert gateway.ledger.stories[key].end is end
+
+
+async def test_a_technical_failure_spends_retries_until_it_is_an_incident(gateway: FaultyGateway) -> None:
+    async def fail(_job: Job) -> Outcome:
+        return Fail("the database is away", timedelta(milliseconds=10))
+
+    async with working(gateway, fail):
+        [key] = create(gateway)
+        await until(lambda: gateway.ledger.ended == 1)
+    story = gateway.ledger.stories[key]
+    assert (story.end, story.deliveries) == (End.INCIDENT, 3)
+
+
+async def test_an_output_that_is_not_json_is_an_incident_that_says_so(gateway: FaultyGateway) -> None:
+    async def answer(_job: Job) -> Outcome:
+        return Complete({"when": datetime(2026, 1, 1, tzinfo=UTC)})
+
+    async with working(gateway, answer):
+        [key] = create(gateway)
+        await until(lambda: gateway.ledger.ended == 1)
+    story = gateway.ledger.stories[key]
+    assert story.end is End.INCIDENT
+    assert "datetime" in story.detail
+    assert "not JSON" in story.detail
+
+
+async def test_never_more_handlers_at_once_than_allowed(gateway: FaultyGateway) -> None:
+    running, most = 0, 0
+
+    async def count(_job: Job) -> Outcome:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.005)
+        running -= 1
+        return Complete()
+
+    async with working(gateway, count, at_once=3):
+        create(gateway, 40)
+        await asyncio.sleep(0.05)
+        create(gateway, 40)
+        await until(lambda: gateway.ledger.ended == 80)
+    assert most == 3
+
+
+async def test_a_full_worker_reads_no_further_pushed_jobs(gateway: FaultyGateway) -> None:
+    gate = asyncio.Event()
+
+    async def wait(_job: Job) -> Outcome:
+        await gate.wait()
+        return Complete()
+
+    async with working(gateway, wait, at_once=2) as heard:
+        await until(lambda: gateway.open_streams(TYPE) == 1)
+        keys = create(gateway, 12)
+        await until(lambda: sum(isinstance(h, JobTaken) for h in heard) == 4)
+        await asyncio.sleep(0.1)
+        assert sum(isinstance(h, JobTaken) for h in heard) == 4
+        gate.set()
+        await until(lambda: gateway.ledger.ended == 12)
+    assert all(gateway.ledger.stories[key].end is End.COMPLETED for key in keys)
+
+
+async def test_a_stopping_worker_finishes_what_runs(gateway: FaultyGateway) -> None:
+    begun = asyncio.Event()
+
+    async def slow(_job: Job) -> Outcome:
+        begun.set()
+        await asyncio.sleep(0.2)
+        return Complete()
+
+    async with working(gateway, slow):
+        [key] = create(gateway)
+        await begun.wait()
+    assert gateway.ledger.stories[key].end is End.COMPLETED
+
+
+async def test_a_stopping_worker_hands_back_what_does_not_finish_in_time(gateway: FaultyGateway) -> None:
+    begun = asyncio.Event()
+
+    async def hang(_job: Job) -> Outcome:
+        begun.set()
+        await asyncio.Event().wait()
+        return Complete()
+
+    async with working(gateway, hang, at_once=1, drain=0.05):
+        keys = create(gateway, 2)
+        await begun.wait()
+    assert {job.key for job in gateway.store.open_jobs()} == set(keys)
+    assert {job.retries for job in gateway.store.open_jobs()} == {3}
+    async with working(gateway, done):
+        await until(lambda: gateway.ledger.ended == 2)
+
+
+async def test_a_report_whose_answer_got_lost_is_counted_as_settled_before(gateway: FaultyGateway) -> None:
+    gateway.faults.switch(Rule(LoseAnswer(), REPORTS, 1.0))
+    async with working(gateway, done) as heard:
+        [key] = create(gateway)
+        await until(lambda: any(isinstance(h, ReportRetried) for h in heard))
+        gateway.faults.switch()
+        await until(lambda: any(isinstance(h, JobDone) for h in heard))
+    assert [h.settled_before for h in heard if isinstance(h, JobDone)] == [True]
+    assert gateway.ledger.stories[key].deliveries == 1
+
+
+async def test_a_refused_token_is_renewed_by_a_new_channel(gateway: FaultyGateway) -> None:
+    gateway.faults.switch(Rule(Refuse(grpc.StatusCode.UNAUTHENTICATED), frozenset(Method), 1.0))
+    opened: list[grpc.aio.Channel] = []
+
+    def reopen() -> grpc.aio.Channel:
+        gateway.faults.switch()
+        opened.append(open_channel(Plaintext(gateway.address)))
+        return opened[-1]
+
+    async with working(gateway, done, reopen=reopen):
+        create(gateway)
+        await until(lambda: gateway.ledger.ended == 1)
+    assert len(opened) == 1
+
+
+async def test_an_old_gateway_is_served_by_polling(gateway: FaultyGateway) -> None:
+    gateway.faults.switch(Rule(Refuse(grpc.StatusCode.UNIMPLEMENTED), frozenset({Method.STREAM}), 1.0))
+    async with working(gateway, done) as heard:
+        create(gateway, 20)
+        await until(lambda: gateway.ledger.ended == 20)
+    assert sum(isinstance(h, StreamsUnknown) for h in heard) == 1
+
+
+async def test_a_long_handler_keeps_its_job(gateway: FaultyGateway) -> None:
+    async def long(_job: Job) -> Outcome:
+        await asyncio.sleep(1.0)
+        return Complete()
+
+    async with working(gateway, long, lock=0.3, limit=3.0):
+        [key] = create(gateway)
+        await until(lambda: gateway.ledger.ended == 1)
+    assert gateway.ledger.stories[key].deliveries == 1
+
+
+async def test_blocking_handlers_run_in_threads_with_the_callers_context(gateway: FaultyGateway) -> None:
+    names: set[str] = set()
+    where = contextvars.ContextVar("where", default="nowhere")
+    where.set("here")
+
+    def block(_job: Job) -> Outcome:
+        names.add(threading.current_thread().name)
+        return Complete({"where": where.get()})
+
+    async with working(gateway, blocking(block, threads=2)):
+        create(gateway, 10)
+        await until(lambda: gateway.ledger.ended == 10)
+    assert names
+    assert all(name.startswith("block") for name in names)
+
+
+async def test_a_loop_that_hangs_turns_liveness_red(
+    gateway: FaultyGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = Tempo(long_poll=3600, poll_grace=3600)
+    gateway.faults.switch(Rule(Hang(), frozenset({Method.ACTIVATE}), 1.0))
+    handler = JobHandler(TYPE, (), done)
+    channel, stop = open_channel(Plaintext(gateway.address)), asyncio.Event()
+    worker = Worker(channel, [handler], name="w", rng=random.Random(1), tempo=never)
+    monkeypatch.setattr(worker, "vitals", Vitals(stalled_after=0.2))
+    task = asyncio.create_task(worker.run(stop))
+    await until(lambda: worker.vitals.stalled() == [f"poll {TYPE}"])
+    assert worker.vitals.not_ready()
+    stop.set()
+    await task
+    await channel.close()

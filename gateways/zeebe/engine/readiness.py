@@ -8,7 +8,7 @@ import psutil
 
 from gateways.zeebe.engine.config import EngineConfig, RunningEngine
 from gateways.zeebe.engine.errors import EngineError
-from gateways.zeebe.engine.logs import last_words
+from gateways.zeebe.engine.logs import has_given_up, last_words
 from gateways.zeebe.engine.process import exit_code, has_ended
 
 _LOOK_AGAIN_SECONDS = 0.2
@@ -41,7 +41,7 @@ def wait_until(
     """Poll the condition until the (monotonic) deadline, with an eye on the process."""
     while not condition():
         left = deadline - time.monotonic()
-        if has_ended(process):
+        if has_ended(process) or has_given_up(config):
             raise _died(config, exit_code(process))
         if left <= 0:
             raise _too_slow(config)

@@ -54,6 +54,9 @@ def main() -> None:
         sys.exit("Caused by: the data folder is damaged\n\tat java.base/Some.frame(Some.java:1)")
     if behaviour() == "loses its port once" and len((FOLDER / "starts").read_text().split()) == 1:
         sys.exit("java.net.BindException: Address already in use")
+    if behaviour() == "gives up once but stays" and len((FOLDER / "starts").read_text().split()) == 1:
+        print("ERROR - Failed to start broker 0: Address already in use", flush=True)
+        signal.pause()
     while behaviour() == "waits for the test":
         time.sleep(0.02)
     if behaviour() == "ignores SIGTERM":

@@ -60,10 +60,11 @@ def test_ctrl_c_during_a_start_stops_the_half_started_broker(
     assert status(config) is None
 
 
+@pytest.mark.parametrize("behaviour", ["loses its port once", "gives up once but stays"])
 def test_a_port_lost_meanwhile_makes_it_start_again_on_others(
-    config: EngineConfig, installed: Callable[[str], Path], notebook: Notebook
+    config: EngineConfig, installed: Callable[[str], Path], notebook: Notebook, behaviour: str
 ) -> None:
-    bin_folder = installed("loses its port once")
+    bin_folder = installed(behaviour)
     assert is_ready(start(config, notebook))
     assert len(pids_started(bin_folder)) == 2
 

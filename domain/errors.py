@@ -1,12 +1,22 @@
-"""What can go wrong before a decision, as a tree; each error says in one line what to do.
+"""What can go wrong, as a tree; each error says in one line what happened and what to do.
 
-DomainError
-├── InvalidInput     a process variable or task header is wrong: an incident, mended in Operate, then retried
-└── InvalidPolicy    the policy is wrong: nothing is decided by it until the file is mended
+Trouble                anything foreseen that a person can mend; every layer's own errors are kinds of it
+└── DomainError
+    ├── InvalidInput   a process variable or task header is wrong: an incident, to be mended in Operate
+    └── InvalidPolicy  the policy is wrong: nothing is decided by it until the file is mended
 """
 
+from typing import ClassVar
 
-class DomainError(Exception):
+
+class Trouble(Exception):  # noqa: N818 - it is foreseen, and no failure of ours
+    """Something foreseen that a person can mend; `str()` is one line that says what to do."""
+
+    exit_code: ClassVar[int] = 1
+    log_lines: tuple[str, ...] = ()
+
+
+class DomainError(Trouble):
     """Base of all errors of the decision; trying again unchanged never helps."""
 
 

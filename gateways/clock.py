@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 
+from domain.errors import Trouble
+
 _ANSWER_SECONDS = 10.0
 
 
-class EngineClockError(Exception):
+class EngineClockError(Trouble):
     """One line: what is wrong with the engine's clock, and what to do."""
 
 

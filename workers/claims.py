@@ -5,6 +5,7 @@ from datetime import timedelta
 from bpmn.names import Message, ReviewDecision, ReviewReason, Variable
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
+from domain.errors import Trouble
 from gateways.zeebe.commands import ZeebeCommands
 from persistence.claims import ClaimRow
 from persistence.desk import Review
@@ -15,7 +16,7 @@ KEEP_WAKE_UP = timedelta(minutes=1)
 KEEP_WORD = timedelta(minutes=10)  # a person's word may arrive a moment before the process waits for it
 
 
-class ClaimRefusal(Exception):  # noqa: N818  # it is an answer, not a fault
+class ClaimRefusal(Trouble):  # it is an answer, not a fault
     """What was asked of a claim makes no sense in its state; the text says why and what does."""
 
 

@@ -12,12 +12,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from domain.errors import Trouble
 from workers.runtime.pulse import Vitals
 
 Check = Callable[[], Awaitable[str | None]]
 
 
-class HealthPortError(Exception):
+class HealthPortError(Trouble):
     """The health port cannot be opened; the text says what to do."""
 
 

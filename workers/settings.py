@@ -11,12 +11,15 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings import SettingsError as SourceError
 
 from bpmn.names import JobType
+from domain.errors import Trouble
 from persistence.database import sqlite_url
 from workers.runtime.handler import JobHandler
 
 
-class SettingsError(Exception):
+class SettingsError(Trouble):
     """Settings that cannot be used; the text names each variable and what is wrong with it."""
+
+    exit_code = 2
 
 
 class HandlerLimits(BaseModel):

@@ -9,10 +9,12 @@ import grpc
 from pyzeebe import ZeebeClient
 from pyzeebe.errors import MessageAlreadyExistsError, PyZeebeError
 
+from domain.errors import Trouble
+
 KEEP_MESSAGE = timedelta(hours=1)
 
 
-class CommandRefusedError(Exception):
+class CommandRefusedError(Trouble):
     """The engine did not take a command; the text says what to look at."""
 
 

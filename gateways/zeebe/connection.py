@@ -14,13 +14,17 @@ from pyzeebe import (
 )
 from pyzeebe.types import ChannelArgumentType
 
+from domain.errors import Trouble
+
 SAAS_AUTHORIZATION_SERVER = "https://login.cloud.camunda.io/oauth/token"
 SAAS_AUDIENCE = "zeebe.camunda.io"
 _JOB_REPORTS = ("CompleteJob", "FailJob", "ThrowError")
 
 
-class ZeebeConnectionError(Exception):
+class ZeebeConnectionError(Trouble):
     """One line: why no connection can be made from the settings, and what to do."""
+
+    exit_code = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,40 @@
 """All commands, in the order `reenvio --help` shows them."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import typer
 
-from workers.cli.claim import claim_app
-from workers.cli.decide import decide_command
-from workers.cli.engine import engine_app
-from workers.cli.policy import policy_app
-from workers.cli.system import demo, deploy, migrate, up, work
+from workers.cli.lazy import LazyGroup
+
+
+class Commands(LazyGroup):
+    """What `reenvio` can do."""
+
+    targets: ClassVar[Mapping[str, str]] = {
+        "demo": "workers.cli.system:demo",
+        "up": "workers.cli.system:up",
+        "work": "workers.cli.system:work",
+        "deploy": "workers.cli.system:deploy",
+        "migrate": "workers.cli.system:migrate",
+        "decide": "workers.cli.decide:decide_command",
+        "claim": "workers.cli.claim:claim_app",
+        "policy": "workers.cli.policy:policy_app",
+        "engine": "workers.cli.engine:engine_app",
+    }
 
 
 def build() -> typer.Typer:
     """The command tree."""
     app = typer.Typer(
+        cls=Commands,
         help="Resends medical claims that a health insurer did not take, on Camunda 8.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
-    app.command()(demo)
-    app.command()(up)
-    app.command()(work)
-    app.command()(deploy)
-    app.command()(migrate)
-    app.command("decide")(decide_command)
-    app.add_typer(claim_app, name="claim")
-    app.add_typer(policy_app, name="policy")
-    app.add_typer(engine_app, name="engine")
+    app.callback()(_root)
     return app
+
+
+def _root() -> None:
+    """Resends medical claims that a health insurer did not take, on Camunda 8."""

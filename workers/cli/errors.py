@@ -1,47 +1,25 @@
-"""Turns the errors we foresee into one line for the user; no traceback reaches anybody."""
+"""Turns foreseen trouble into one line for the user; no traceback reaches anybody."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 
-from domain.errors import DomainError
-from gateways.clock import EngineClockError
-from gateways.zeebe.commands import CommandRefusedError
-from gateways.zeebe.connection import ZeebeConnectionError
-from gateways.zeebe.engine import EngineError
-from persistence.database import DatabaseError
-from workers.claims import ClaimRefusal
-from workers.demo.director import DemoError
-from workers.health import HealthPortError
-from workers.settings import SettingsError
+from domain.errors import Trouble
 
-TROUBLE, BAD_SETTINGS, INTERRUPTED = 1, 2, 130
-_TROUBLES = (
-    ClaimRefusal,
-    CommandRefusedError,
-    DatabaseError,
-    DemoError,
-    DomainError,
-    EngineClockError,
-    EngineError,
-    HealthPortError,
-)
+INTERRUPTED = 130
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """What we foresee ends the program with one line of advice and an exit code."""
+    """Trouble ends the program with one line of advice and its exit code."""
     try:
         yield
-    except _TROUBLES as error:
-        for line in getattr(error, "log_lines", ()):
+    except Trouble as trouble:
+        for line in trouble.log_lines:
             _complain(f"  | {line}")
-        _complain(str(error))
-        raise SystemExit(TROUBLE) from error
-    except (SettingsError, ZeebeConnectionError) as error:
-        _complain(str(error))
-        raise SystemExit(BAD_SETTINGS) from error
+        _complain(str(trouble))
+        raise SystemExit(trouble.exit_code) from trouble
     except KeyboardInterrupt as error:
         _complain("Interrupted.")
         raise SystemExit(INTERRUPTED) from error

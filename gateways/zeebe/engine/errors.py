@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from domain.errors import Trouble
 
-class EngineError(Exception):
+
+class EngineError(Trouble):
     """One line: what happened, why, what to do; `log_lines` holds the broker's last words, if any."""
 
     def __init__(self, advice: str, *, log_lines: Sequence[str] = ()) -> None:

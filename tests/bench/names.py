@@ -1,0 +1,26 @@
+"""The contenders' names, as the table and `--only` write them."""
+
+from enum import StrEnum
+
+
+class Name(StrEnum):
+    """Who is measured."""
+
+    PYZEEBE_DEFAULTS = "pyzeebe-defaults"
+    PYZEEBE_TUNED = "pyzeebe-tuned"
+    JAVA_POLLING = "java-polling"
+    JAVA_STREAMING = "java-streaming"
+    OURS = "reenvio"
+    DECISION_SQLITE = "reenvio-decision-sqlite"
+    DECISION_POSTGRESQL = "reenvio-decision-postgresql"
+
+
+IN_WORDS = {
+    Name.PYZEEBE_DEFAULTS: "pyzeebe, defaults",
+    Name.PYZEEBE_TUNED: "pyzeebe, tuned",
+    Name.JAVA_POLLING: "Java client, polling",
+    Name.JAVA_STREAMING: "Java client, streaming",
+    Name.OURS: "Reenvio, no-op",
+    Name.DECISION_SQLITE: "Reenvio, decision on SQLite",
+    Name.DECISION_POSTGRESQL: "Reenvio, decision on PostgreSQL",
+}

@@ -1,0 +1,123 @@
+"""The Python contenders as a program: `python -m tests.bench.python_worker NAME ADDRESS`."""
+
+import asyncio
+import logging
+import random
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+from pyzeebe import ZeebeWorker, create_insecure_channel
+
+from bpmn.names import JobType
+from gateways.clock import WallClock
+from gateways.zeebe.connection import Plaintext, open_channel
+from tests.bench.names import Name
+from workers.bootstrap import Cluster, running
+from workers.jobs.decisions import retry_submission_backoff
+from workers.logs import configure_logs
+from workers.runtime import Complete, Job, JobHandler, Outcome, Worker
+from workers.settings import HandlerLimits, read_settings
+
+HELD = 256
+BATCH = 128
+POLL_PAUSE_SECONDS = 0.005
+Serve = Callable[[str], Awaitable[None]]
+
+
+@asynccontextmanager
+async def pyzeebe_defaults(address: str) -> AsyncIterator[Serve]:
+    """Stock pyzeebe as its documentation shows it."""
+
+    async def serve(job_type: str) -> None:
+        worker: Any = ZeebeWorker(create_insecure_channel(address))  # its decorator knows no async handlers
+        worker.task(task_type=job_type)(_nothing)
+        await worker.work()
+
+    yield serve
+
+
+@asynccontextmanager
+async def pyzeebe_tuned(address: str) -> AsyncIterator[Serve]:
+    """Stock pyzeebe with settings that let it run."""
+
+    async def serve(job_type: str) -> None:
+        channel = create_insecure_channel(address)
+        # the annotation says int, the code takes any number of seconds
+        worker: Any = ZeebeWorker(channel, poll_retry_delay=POLL_PAUSE_SECONDS)  # type: ignore[arg-type]
+        worker.task(task_type=job_type, max_running_jobs=HELD, max_jobs_to_activate=BATCH)(_nothing)
+        await worker.work()
+
+    yield serve
+
+
+@asynccontextmanager
+async def ours(address: str) -> AsyncIterator[Serve]:
+    """Our runtime with a handler that completes at once."""
+    async with open_channel(Plaintext(address)) as channel:
+
+        async def serve(job_type: str) -> None:
+            handler = JobHandler(type=job_type, variables=(), handle=_complete, at_once=HELD)
+            await Worker(channel, [handler], name="bench", rng=random.Random()).run(asyncio.Event())
+
+        yield serve
+
+
+@asynccontextmanager
+async def decision(address: str) -> AsyncIterator[Serve]:
+    """Our real decision with its own limits, on the database that DATABASE_URL names."""
+    async with running(read_settings(), Cluster(Plaintext(address), WallClock())) as app:
+        shipped = retry_submission_backoff(app.store, app.policy.current, app.clock)
+        limits = app.limits.get(JobType.RETRY_SUBMISSION_BACKOFF, HandlerLimits())
+        handler = limits.applied_to(shipped)
+
+        async def serve(job_type: str) -> None:
+            served = replace(handler, type=job_type)
+            await Worker(app.channel, [served], name="bench", rng=random.Random()).run(asyncio.Event())
+
+        yield serve
+
+
+OPEN: dict[Name, Callable[[str], AbstractAsyncContextManager[Serve]]] = {
+    Name.PYZEEBE_DEFAULTS: pyzeebe_defaults,
+    Name.PYZEEBE_TUNED: pyzeebe_tuned,
+    Name.OURS: ours,
+    Name.DECISION_SQLITE: decision,
+    Name.DECISION_POSTGRESQL: decision,
+}
+
+
+async def _nothing() -> None:
+    """A handler for pyzeebe."""
+
+
+async def _complete(_job: Job) -> Outcome:
+    return Complete()
+
+
+async def main(name: Name, address: str) -> None:
+    """Serve each job type that comes in as a line, until the input ends."""
+    lines = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    async with OPEN[name](address) as serve, asyncio.TaskGroup() as group:
+        tasks = []
+        while line := await lines.readline():
+            job_type = line.decode().strip()
+            tasks.append(group.create_task(_for_ever(serve, job_type)))
+            print(f"serving {job_type}", flush=True)
+        for task in tasks:
+            task.cancel()
+
+
+async def _for_ever(serve: Serve, job_type: str) -> None:
+    await serve(job_type)
+    raise RuntimeError(f"the worker for {job_type} ended by itself")
+
+
+if __name__ == "__main__":
+    logging.getLogger("pyzeebe").setLevel(logging.ERROR)  # a warning at each pause would cost it CPU time
+    configure_logs("error", "json")
+    asyncio.run(main(Name(sys.argv[1]), sys.argv[2]))

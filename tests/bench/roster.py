@@ -1,0 +1,61 @@
+"""Who takes part: every contender that can run here, and why the others cannot."""
+
+import asyncio
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateways.zeebe.engine import EngineConfig
+from tests.bench.contender import Contender
+from tests.bench.databases import postgresql_database, sqlite_database
+from tests.bench.java_client import NoJavaError, java_program
+from tests.bench.names import Name
+
+_JAVA_MODES = {Name.JAVA_POLLING: "polling", Name.JAVA_STREAMING: "streaming"}
+_DATABASES = {Name.DECISION_SQLITE: sqlite_database, Name.DECISION_POSTGRESQL: postgresql_database}
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """The contenders, and one line for each that is missing."""
+
+    contenders: tuple[Contender, ...]
+    missing: Mapping[Name, str]
+
+
+@asynccontextmanager
+async def roster(chosen: Collection[Name], address: str, config: EngineConfig) -> AsyncIterator[Roster]:
+    """Prepare the chosen contenders; their databases live as long as the block."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reenvio-bench-")))
+        simple = [_python(name, address) for name in chosen if name not in {*_JAVA_MODES, *_DATABASES}]
+        durable = [
+            _python(name, address, await stack.enter_async_context(_DATABASES[name](folder)))
+            for name in chosen
+            if name in _DATABASES
+        ]
+        java, missing = await asyncio.to_thread(_java, chosen, address, config)
+        everyone = {contender.name: contender for contender in (*simple, *java, *durable)}
+        yield Roster(tuple(everyone[name] for name in Name if name in everyone), missing)
+
+
+def _python(name: Name, address: str, database_url: str | None = None) -> Contender:
+    environment = {"DATABASE_URL": database_url} if database_url else {}
+    command = (sys.executable, "-m", "tests.bench.python_worker", name, address)
+    return Contender(name, command, environment, slow=name is Name.PYZEEBE_DEFAULTS)
+
+
+def _java(
+    chosen: Collection[Name], address: str, config: EngineConfig
+) -> tuple[list[Contender], dict[Name, str]]:
+    wanted = [name for name in chosen if name in _JAVA_MODES]
+    if not wanted:
+        return [], {}
+    try:
+        program = java_program(config)
+    except NoJavaError as reason:
+        return [], dict.fromkeys(wanted, str(reason))
+    return [Contender(name, program.command(address, _JAVA_MODES[name])) for name in wanted], {}

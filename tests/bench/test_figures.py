@@ -1,0 +1,107 @@
+"""The arithmetic of the benchmark: medians, percentiles, aims, metrics and turns."""
+
+import pytest
+
+from tests.bench.aims import AIMS, Aim, Verdict, judge
+from tests.bench.broker import completed_in
+from tests.bench.contender import Contender
+from tests.bench.figures import Sample, Summary, figure, percentile, summarise
+from tests.bench.java_client import NoJavaError, find_jdk
+from tests.bench.measure import turns
+from tests.bench.names import IN_WORDS, Name
+from tests.bench.options import FULL, QUICK, read_options
+
+
+def summary(name: Name, *, speed: float = 100, cpu: float = 1, rounds: int = 3) -> Summary:
+    samples = [Sample(name, number, speed, cpu, 10, 10) for number in range(rounds)]
+    found = summarise(name, samples)
+    assert found is not None
+    return found
+
+
+def aim(words: str) -> Aim:
+    return next(one for one in AIMS if words in one.text)
+
+
+def test_a_figure_is_the_median_with_the_lowest_and_the_highest() -> None:
+    assert str(figure([3.0, 100.4, 12.345])) == "12.3 (3-100)"
+
+
+def test_a_percentile_is_a_value_that_was_measured() -> None:
+    values = [float(number) for number in range(100, 0, -1)]
+    assert percentile(values, 0.50) == 50
+    assert percentile(values, 0.99) == 99
+    assert percentile([7.0], 0.99) == 7
+
+
+def test_rounds_of_one_contender_are_not_mixed_with_another_s() -> None:
+    samples = [Sample(Name.OURS, 0, 500, 1, 1, 1), Sample(Name.JAVA_POLLING, 0, 1, 1, 1, 1, unanswered=3)]
+    ours = summarise(Name.OURS, samples)
+    assert ours is not None
+    assert (ours.jobs_per_second.middle, ours.rounds, ours.unanswered) == (500, 1, 0)
+    assert summarise(Name.PYZEEBE_TUNED, samples) is None
+
+
+def test_speed_is_held_against_the_better_java_figure() -> None:
+    summaries = {
+        Name.OURS: summary(Name.OURS, speed=440),
+        Name.JAVA_POLLING: summary(Name.JAVA_POLLING, speed=300),
+        Name.JAVA_STREAMING: summary(Name.JAVA_STREAMING, speed=401),
+    }
+    judged = judge(aim("better Java"), summaries)
+    assert judged.ratio == pytest.approx(440 / 401)
+    assert judged.verdict is Verdict.NOT_MET
+
+
+def test_an_aim_whose_rival_is_missing_is_neither_met_nor_missed() -> None:
+    both = {Name.OURS: summary(Name.OURS), Name.JAVA_POLLING: summary(Name.JAVA_POLLING, speed=1)}
+    assert judge(aim("better Java"), both).verdict is Verdict.UNKNOWN
+
+
+def test_one_round_tells_nothing() -> None:
+    both = {Name.OURS: summary(Name.OURS, rounds=1), Name.PYZEEBE_TUNED: summary(Name.PYZEEBE_TUNED)}
+    assert judge(aim("CPU"), both).verdict is Verdict.TOO_FEW
+
+
+def test_less_cpu_is_better() -> None:
+    rival = {Name.PYZEEBE_TUNED: summary(Name.PYZEEBE_TUNED, cpu=1.0)}
+    frugal, greedy = summary(Name.OURS, cpu=0.7), summary(Name.OURS, cpu=0.71)
+    assert judge(aim("CPU"), rival | {Name.OURS: frugal}).verdict is Verdict.MET
+    assert judge(aim("CPU"), rival | {Name.OURS: greedy}).verdict is Verdict.NOT_MET
+
+
+def test_only_completions_of_the_asked_type_are_counted() -> None:
+    metrics = "\n".join(
+        (
+            'zeebe_job_events_total{action="completed",partition="1",type="a",job_kind="BPMN_ELEMENT",} 20.0',
+            'zeebe_job_events_total{action="completed",partition="2",type="a",job_kind="BPMN_ELEMENT",} 3.0',
+            'zeebe_job_events_total{action="created",partition="1",type="a",job_kind="BPMN_ELEMENT",} 99.0',
+            'zeebe_job_events_total{action="completed",partition="1",type="ab",job_kind="BPMN_ELEMENT",} 5.0',
+        )
+    )
+    assert completed_in(metrics, "a") == 23
+    assert completed_in(metrics, "none") == 0
+
+
+def test_every_contender_begins_a_round_in_turn() -> None:
+    contenders = [Contender(name, ()) for name in (Name.OURS, Name.JAVA_POLLING, Name.PYZEEBE_TUNED)]
+    order = [contender.name for _, contender in turns(contenders, 3)]
+    assert order[::3] == [Name.OURS, Name.JAVA_POLLING, Name.PYZEEBE_TUNED]
+    assert sorted(order[3:6]) == sorted(order[:3])
+
+
+def test_without_a_compiler_the_reason_is_one_line() -> None:
+    with pytest.raises(NoJavaError, match="no JDK here"):
+        find_jdk(None, None)
+
+
+def test_options_choose_contenders_and_sizes() -> None:
+    options = read_options(["--only", "reenvio", "java-polling", "--jobs", "50", "--quick"])
+    assert options.only == (Name.OURS, Name.JAVA_POLLING)
+    assert (options.sizes.jobs, options.sizes.warm_up, options.rounds) == (50, QUICK.warm_up, 1)
+    assert read_options([]).sizes == FULL
+    assert read_options([]).only == tuple(Name)
+
+
+def test_every_contender_has_a_name_in_words() -> None:
+    assert set(IN_WORDS) == set(Name)

@@ -98,6 +98,8 @@ def channel_options() -> ChannelArgumentType:
     return (
         ("grpc.keepalive_time_ms", 45_000),
         ("grpc.keepalive_timeout_ms", 10_000),
+        # what grpcio really heeds when a ping goes unanswered; its default is a minute
+        ("grpc.http2.ping_timeout_ms", 10_000),
         # an open stream without jobs is quiet for hours; gRPC would stop pinging after two pings
         ("grpc.http2.max_pings_without_data", 0),
         # a worker that reads no further must be felt at once, so that jobs are pushed elsewhere

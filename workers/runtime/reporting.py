@@ -16,8 +16,10 @@ from workers.runtime.happenings import JobDone, Listener, ReportGivenUp, ReportR
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Fail, HandBack, Incident, Report, Throw
 from workers.runtime.tempo import Pace, Tempo
+from workers.runtime.throttle import Throttle
 
 MESSAGE_LIMIT = 2_000
+_SHORTEST_TRY = 1.0
 _FINAL = frozenset(
     {
         grpc.StatusCode.NOT_FOUND,
@@ -37,14 +39,13 @@ class Reporter:
         self._tempo = tempo
         self._rng = rng
         self._tell = listener
-        # the broker counts completions in flight: too many of them and it refuses to hand out jobs
-        self._in_flight = asyncio.Semaphore(tempo.reports_at_once)
+        self.throttle = Throttle(least=tempo.fewest_reports, most=tempo.most_reports)
 
     async def report(self, job: Job, outcome: Report, *, until: float, seconds: float = 0.0) -> None:
         """Tell the engine; `until` is the (monotonic) end of our lock on the job."""
         name, method, request = _verb(job, outcome)
         pace = Pace(self._rng, self._tempo.first_pause, self._tempo.longest_report_pause)
-        while (status := await self._try(method, request)) is not None:
+        while (status := await self._try(method, request, until)) is not None:
             pause = pace.pause()
             if status in _FINAL or time.monotonic() + pause >= until:
                 self._conclude(job, name, status, seconds)
@@ -53,12 +54,15 @@ class Reporter:
             await self._prepare_retry(status, pause)
         self._tell(JobDone(job.type, job.key, name, seconds))
 
-    async def _try(self, method: str, request: Message) -> grpc.StatusCode | None:
-        try:
-            async with self._in_flight:
-                await getattr(self._gateway.stub, method)(request, timeout=self._tempo.report_try)
-        except grpc.aio.AioRpcError as error:
-            return error.code()
+    async def _try(self, method: str, request: Message, until: float) -> grpc.StatusCode | None:
+        async with self.throttle:
+            begun = time.monotonic()
+            seconds = min(self._tempo.report_try, max(until - begun, _SHORTEST_TRY))
+            try:
+                await getattr(self._gateway.stub, method)(request, timeout=seconds)
+            except grpc.aio.AioRpcError as error:
+                return error.code()
+            self.throttle.went_well(time.monotonic() - begun)
         return None
 
     async def _prepare_retry(self, status: grpc.StatusCode, pause: float) -> None:

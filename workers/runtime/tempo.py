@@ -17,7 +17,8 @@ class Tempo:
     longest_crowded_pause: float = 1.0
     denied_pause: float = 30.0
     stream_life: float = 3600.0
-    reports_at_once: int = 32
+    fewest_reports: int = 8
+    most_reports: int = 48
     report_try: float = 10.0
     longest_report_pause: float = 5.0
     renew_at_most_every: float = 10.0

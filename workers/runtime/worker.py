@@ -9,7 +9,7 @@ import grpc
 
 from workers.runtime.gateway import Gateway
 from workers.runtime.handler import JobHandler
-from workers.runtime.happenings import Happening, Listener, nobody
+from workers.runtime.happenings import GatewayFailed, Happening, Listener, nobody
 from workers.runtime.intake import Intake
 from workers.runtime.lane import Lane
 from workers.runtime.pulse import Vitals
@@ -39,8 +39,8 @@ class Worker:
         self._listener = listener
         every = self._tempo.renew_at_most_every
         self._gateway = Gateway(channel, reopen=reopen, renew_at_most_every=every)
-        reporter = Reporter(self._gateway, tempo=self._tempo, rng=rng, listener=self._tell)
-        self._lanes = [Lane(self._gateway, handler, reporter, self._tell) for handler in handlers]
+        self._reporter = Reporter(self._gateway, tempo=self._tempo, rng=rng, listener=self._tell)
+        self._lanes = [Lane(self._gateway, handler, self._reporter, self._tell) for handler in handlers]
 
     async def run(self, stop: asyncio.Event, *, drain: timedelta = timedelta(seconds=20)) -> None:
         """Serve until `stop` is set, then drain; a loop that ends by itself is an error."""
@@ -66,5 +66,7 @@ class Worker:
         return [asyncio.create_task(intake.poll(pulse)), asyncio.create_task(intake.stream())]
 
     def _tell(self, happening: Happening) -> None:
+        if isinstance(happening, GatewayFailed) and happening.status == "RESOURCE_EXHAUSTED":
+            self._reporter.throttle.crowded()
         self.vitals.hear(happening)
         self._listener(happening)

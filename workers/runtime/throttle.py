@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable
 
 CUT, SLOW_SECONDS, CUT_AT_MOST_EVERY = 0.7, 0.15, 0.25
@@ -20,17 +21,32 @@ class Throttle:
         self._seconds = seconds
         self._cut_at = float("-inf")
         self._under_way = 0
-        self._fewer = asyncio.Event()
+        self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def __aenter__(self) -> None:
-        while self._under_way >= int(self.limit):
-            self._fewer.clear()
-            await self._fewer.wait()
-        self._under_way += 1
+        if self._under_way < int(self.limit) and not self._waiting:
+            self._under_way += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._leave()
+            raise
 
     async def __aexit__(self, *_: object) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        """One fewer under way; whoever waits longest goes next, one for each free place."""
         self._under_way -= 1
-        self._fewer.set()
+        while self._waiting and self._under_way < int(self.limit):
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self._under_way += 1
+                turn.set_result(None)
 
     def went_well(self, took: float) -> None:
         """A report was answered after so many seconds."""

@@ -52,3 +52,20 @@ async def test_never_more_under_way_than_the_limit() -> None:
 
     await asyncio.gather(*(report() for _ in range(50)))
     assert most == 3
+
+
+async def test_a_cancelled_wait_gives_its_place_to_the_next() -> None:
+    throttle = Throttle(least=1, most=1)
+    order: list[str] = []
+
+    async def report(name: str) -> None:
+        async with throttle:
+            order.append(name)
+
+    async with throttle:
+        cancelled, patient = asyncio.create_task(report("a")), asyncio.create_task(report("b"))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        await asyncio.gather(cancelled, return_exceptions=True)
+    await patient
+    assert order == ["b"]

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo up test check lint format bench lock clean
+.PHONY: demo up test check format bench soak lock clean
 
 demo: $(READY)          ## about 20 sample claims through four hours, in about a minute
 	@$(BIN)/reenvio demo
@@ -20,12 +20,15 @@ check: $(READY)         ## style, types and layers only
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(READY)
+format: $(READY)        ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)
+bench: $(READY)         ## side by side with the Java client and stock pyzeebe, on one broker
 	$(BIN)/python -m tests.bench
+
+soak: $(READY)          ## twenty minutes of faults against a worker, with figures at the end
+	$(BIN)/python -m tests.chaos.soak --minutes 20
 
 lock: $(READY)          ## recompile the lock file from pyproject.toml
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \

@@ -21,6 +21,7 @@ class Commands(LazyGroup):
         "claim": "workers.cli.claim:claim_app",
         "policy": "workers.cli.policy:policy_app",
         "engine": "workers.cli.engine:engine_app",
+        "simulate-payer": "workers.cli.simulate:simulate_payer",
     }
 
 

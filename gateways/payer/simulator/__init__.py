@@ -1,0 +1,1 @@
+"""A payer for practice: a real SOAP server that follows a scenario and keeps a ledger."""

@@ -1,0 +1,190 @@
+"""Reads a payer's answer, leniently: what it says, by structure, never by its texts."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lxml import etree
+
+from gateways.tiss.glosas import glosa_code, glosa_meaning
+from gateways.tiss.hash import HashError, hash_agrees
+from gateways.tiss.names import FaultWord
+from gateways.tiss.outcomes import Glosa, GlosaLevel
+
+_NUMBER = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_\-]{0,11}", re.ASCII)
+_GUIDE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_\-]{0,19}", re.ASCII)
+_AMOUNT = re.compile(r"\d{1,10}(\.\d{1,2})?", re.ASCII)
+_STATUS = re.compile(r"\d{1,2}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class FaultSaid:
+    """One of the seven words; None when the word is not one of them."""
+
+    word: FaultWord | None
+
+
+@dataclass(frozen=True, slots=True)
+class SoapFault:
+    """A SOAP fault without a word: whose fault it is."""
+
+    ours: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A refusal by code; None when the code is not one of the standard's form."""
+
+    code: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A batch taken."""
+
+    protocol: str
+    lote: str | None
+    total: str | None
+    glosas: tuple[Glosa, ...]
+    hash_agrees: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StatusSaid:
+    """What became of a protocol."""
+
+    status: int
+    protocol: str
+    lote: str | None
+    glosas: tuple[Glosa, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CancelSaid:
+    """What became of a cancellation."""
+
+    status: int
+    lote: str
+
+
+@dataclass(frozen=True, slots=True)
+class NothingSaid:
+    """XML, but none of the answers we know."""
+
+
+Reading = FaultSaid | SoapFault | Refusal | Receipt | StatusSaid | CancelSaid | NothingSaid
+
+
+def read_answer(root: etree._Element) -> Reading:
+    """What the answer says; a fault or a refusal anywhere wins over anything else."""
+    if (word := _first(root, "tissFault")) is not None:
+        return FaultSaid(_fault_word(word))
+    if (fault := _first(root, "Fault")) is not None:
+        return SoapFault(_is_ours(fault))
+    refusals = [_first(error, "codigoGlosa") for error in root.iter("{*}mensagemErro")]
+    if refusals:
+        return Refusal(glosa_code(_text(refusals[0])))
+    if (failed := _first(root, "falhaNegocio")) is not None and _first(root, "numeroProtocolo") is None:
+        return Refusal(glosa_code(_text(failed)))
+    return _receipt(root) or _status(root) or _cancellation(root) or NothingSaid()
+
+
+def _fault_word(element: etree._Element) -> FaultWord | None:
+    try:
+        return FaultWord(_text(element) or "")
+    except ValueError:
+        return None
+
+
+def _is_ours(fault: etree._Element) -> bool:
+    """SOAP 1.1 says Client or Server, 1.2 says Sender or Receiver; a wrong version is our matter too."""
+    code = _first(fault, "faultcode")
+    value = _text(code if code is not None else _first(fault, "Value")) or ""
+    name = value.rpartition(":")[2].partition(".")[0].lower()
+    return name in {"client", "sender", "versionmismatch", "mustunderstand"}
+
+
+def _receipt(root: etree._Element) -> Receipt | None:
+    receipts = list(root.iter("{*}protocoloRecebimento"))
+    batch = receipts[0].getparent() if len(receipts) == 1 else None
+    if batch is None or _first(root, "falhaNegocio") is not None:
+        return None
+    protocol = _number(_only(receipts[0], "detalheProtocolo/numeroProtocolo"))
+    if protocol is None:
+        return None
+    return Receipt(
+        protocol=protocol,
+        lote=_number(_only(receipts[0], "numeroLote")),
+        total=_matching(_AMOUNT, _only(receipts[0], "detalheProtocolo/valorTotalProtocolo")),
+        glosas=tuple(_glosas(receipts[0])),
+        hash_agrees=_hash_agrees(batch.getparent()),
+    )
+
+
+def _status(root: etree._Element) -> StatusSaid | None:
+    batch = _first(root, "detalheLote")
+    if batch is None:
+        return None
+    status = _matching(_STATUS, _only(batch, "statusProtocolo"))
+    protocol = _number(_only(batch, "numeroProtocolo"))
+    if status is None or protocol is None:
+        return None
+    return StatusSaid(int(status), protocol, _number(_only(batch, "numeroLote")), tuple(_glosas(batch)))
+
+
+def _cancellation(root: etree._Element) -> CancelSaid | None:
+    batch = _first(root, "loteCancelado")
+    if batch is None:
+        return None
+    status = _matching(_STATUS, _only(batch, "statusCancelamento"))
+    lote = _number(_only(batch, "numeroLote"))
+    return CancelSaid(int(status), lote) if status and lote else None
+
+
+def _glosas(receipt: etree._Element) -> Iterator[Glosa]:
+    for reason in receipt.iter("{*}motivoGlosa"):
+        code = glosa_code(_text(_only(reason, "codigoGlosa"))) or "0000"
+        yield Glosa(_level(reason), code, glosa_meaning(code), _guide_of(reason))
+
+
+def _level(reason: etree._Element) -> GlosaLevel:
+    if next(reason.iterancestors("{*}glosasProcedimento"), None) is not None:
+        return "procedure"
+    return "guide" if next(reason.iterancestors("{*}glosaGuia"), None) is not None else "protocol"
+
+
+def _guide_of(reason: etree._Element) -> str | None:
+    for ancestor in reason.iterancestors():
+        if (number := ancestor.find("{*}numeroGuiaPrestador")) is not None:
+            return _matching(_GUIDE, number)
+    return None
+
+
+def _hash_agrees(message: etree._Element | None) -> bool:
+    try:
+        return message is not None and hash_agrees(message)
+    except HashError:
+        return False
+
+
+def _first(element: etree._Element, name: str) -> etree._Element | None:
+    return next(element.iter(f"{{*}}{name}"), None)
+
+
+def _only(element: etree._Element, path: str) -> etree._Element | None:
+    """The element there, if there is exactly one: of two protocols neither can be believed."""
+    found = element.findall("/".join(f"{{*}}{step}" for step in path.split("/")))
+    return found[0] if len(found) == 1 else None
+
+
+def _number(element: etree._Element | None) -> str | None:
+    return _matching(_NUMBER, element)
+
+
+def _matching(form: re.Pattern[str], element: etree._Element | None) -> str | None:
+    text = _text(element)
+    return text if text and form.fullmatch(text) else None
+
+
+def _text(element: etree._Element | None) -> str | None:
+    return (element.text or "").strip() or None if element is not None else None

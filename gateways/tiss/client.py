@@ -1,0 +1,134 @@
+"""Speaks with one payer: sends batches, follows protocols, cancels."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from lxml import etree
+
+from gateways.tiss.judgement import Reply, judge_cancel, judge_status, judge_submission
+from gateways.tiss.lote import Lote
+from gateways.tiss.messages import Batch, Header, cancel_message, envelope, lote_message, seal, status_message
+from gateways.tiss.names import Transaction, local
+from gateways.tiss.outcomes import CancelOutcome, Refused, StatusOutcome, SubmissionOutcome
+from gateways.tiss.parties import Payer, Provider
+from gateways.tiss.redaction import personal_values
+from gateways.tiss.settings import PayerSettings
+from gateways.tiss.transport import Line, Request, open_line
+from gateways.tiss.validation import Schemas, Violation, unwritable
+from gateways.tiss.witness import Exchange, Witness, describe
+
+_NOT_SENT = "FAULT:SchemaInvalido"
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What makes one call its own: a number of up to 12 characters, and the moment."""
+
+    sequence: str
+    now: datetime
+
+
+class TissClient:
+    """One payer's channel; never raises for what payers and networks do."""
+
+    def __init__(
+        self,
+        payer: PayerSettings,
+        line: Line,
+        schemas: Schemas,
+        *,
+        witness: Witness | None = None,
+    ) -> None:
+        """`witness` sees every exchange, with nothing personal left in it."""
+        self._payer = payer
+        self._line = line
+        self._schemas = schemas
+        self._witness = witness
+
+    async def submit(self, lote: Lote, call: Call) -> SubmissionOutcome:
+        """Send a batch once; what the schema refuses never leaves."""
+        if lote.registro_ans not in (None, self._payer.registro_ans):
+            return _not_sent(f"the file is for another payer than {self._payer.registro_ans}")
+        provider = self._payer.own_provider or lote.provider
+        if provider is None:
+            return _not_sent("neither the file nor the payer's settings name the provider")
+        header = self._header(Transaction.SEND_BATCH, provider, call)
+        message = lote_message(header, lote, ascii_text=self._payer.ascii_text)
+        if violations := self._violations(message):
+            return _not_sent(_listed(violations))
+        reply = await self._ask(self._payer.endpoint, message, call)
+        return judge_submission(reply, lote, self._payer.answer_hash)
+
+    async def status(self, provider: Provider, protocol: str, call: Call) -> StatusOutcome:
+        """Ask what became of a protocol."""
+        header = self._header(Transaction.ASK_STATUS, provider, call)
+        message = status_message(header, provider, protocol)
+        if violations := self._violations(message):
+            return _not_sent(_listed(violations))
+        url = self._payer.status_endpoint or self._payer.endpoint
+        return judge_status(await self._ask(url, message, call), protocol)
+
+    async def cancel(self, provider: Provider, batch: Batch, call: Call) -> CancelOutcome:
+        """Cancel a batch: it undoes a good send, so only where the payer's settings want it."""
+        header = self._header(Transaction.CANCEL, provider, call)
+        message = cancel_message(header, provider, batch)
+        if violations := self._violations(message):
+            return _not_sent(_listed(violations))
+        url = self._payer.cancel_endpoint or self._payer.endpoint
+        return judge_cancel(await self._ask(url, message, call), batch.number)
+
+    def check(self, lote: Lote, call: Call) -> tuple[Violation, ...]:
+        """What the schema has against a batch, without sending it."""
+        provider = self._payer.own_provider or lote.provider or Provider("codigoPrestadorNaOperadora", "")
+        header = self._header(Transaction.SEND_BATCH, provider, call)
+        return self._violations(lote_message(header, lote, ascii_text=self._payer.ascii_text))
+
+    def _header(self, transaction: Transaction, provider: Provider, call: Call) -> Header:
+        return Header(
+            transaction=transaction,
+            sequence=call.sequence,
+            at=call.now.astimezone(ZoneInfo(self._payer.zone)),
+            sender=provider,
+            receiver=Payer(self._payer.registro_ans),
+            version=self._payer.version,
+            login=self._payer.account,
+        )
+
+    def _violations(self, message: etree._Element) -> tuple[Violation, ...]:
+        """Seals the message if its texts can be written, and checks it whole."""
+        narrow = "iso-8859-1" in (self._payer.encoding, self._payer.hash_encoding)
+        if found := unwritable(message, "iso-8859-1" if narrow else "utf-8"):
+            return found
+        seal(message, self._payer.hash_encoding)
+        return self._schemas.violations(message, self._payer.version)
+
+    async def _ask(self, url: str, message: etree._Element, call: Call) -> Reply:
+        request = Request(url, envelope(message, self._payer.encoding), call.now)
+        reply = await self._line.ask(request)
+        if self._witness:
+            seen = describe(reply, personal_values(message))
+            self._witness(Exchange(local(str(message.tag)), call.sequence, seen))
+        return reply
+
+
+@asynccontextmanager
+async def open_client(
+    payer: PayerSettings, schemas: Schemas, *, witness: Witness | None = None
+) -> AsyncIterator[TissClient]:
+    """A client with its own connections, closed at the end."""
+    async with open_line(payer) as line:
+        yield TissClient(payer, line, schemas, witness=witness)
+
+
+def _not_sent(why: str) -> Refused:
+    return Refused(_NOT_SENT, f"MESSAGE_INVALID - not sent: {why}")
+
+
+def _listed(violations: tuple[Violation, ...]) -> str:
+    more = len(violations) - _SHOWN
+    shown = "; ".join(str(violation) for violation in violations[:_SHOWN])
+    return f"{shown}; and {more} more" if more > 0 else shown

@@ -1,0 +1,115 @@
+"""Reads a hospital's file: one batch of guides (lote), as a TISS file, a SOAP message or bare."""
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Never, get_args
+
+from lxml import etree
+
+from gateways.tiss.hash import HashError, hash_agrees
+from gateways.tiss.names import ans, local, soap
+from gateways.tiss.parties import Provider, ProviderKind
+from gateways.tiss.xml import Limits, XmlRefusedError, parse
+
+MAX_FILE_BYTES = 20_000_000
+
+
+class LoteRefusedError(Exception):
+    """A file that is no batch we can send: one line that says why, without its content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lote:
+    """One batch: its number, its guides' numbers, and what its file says about sender and receiver."""
+
+    number: str
+    guides: tuple[str, ...]
+    guide_type: str
+    registro_ans: str | None = None
+    version: str | None = None
+    provider: Provider | None = None
+    hash_agrees: bool | None = None
+    xml: etree._Element = field(repr=False, compare=False, kw_only=True)
+
+    @property
+    def digest(self) -> str:
+        """The same for the same content, however the file is indented, prefixed or encoded."""
+        texts = (f"{local(str(leaf.tag))}={(leaf.text or '').strip()}" for leaf in self.xml.iter())
+        return hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
+def read_lote(data: bytes) -> Lote:
+    """The batch in a `mensagemTISS` file, in a `loteGuiasWS` message with or without envelope, or bare."""
+    try:
+        root = parse(data, Limits(MAX_FILE_BYTES))
+    except XmlRefusedError as error:
+        raise LoteRefusedError(f"The file cannot be read: {error}.") from None
+    message = _message(root)
+    batch = _batch(message)
+    guides = _guides(batch)
+    return Lote(
+        number=_text(batch, "numeroLote") or _refuse("it has no numeroLote"),
+        guides=tuple(_guide_number(guide) for guide in guides),
+        guide_type=local(str(guides[0].tag)),
+        registro_ans=_text(message, "cabecalho", "destino", "registroANS"),
+        version=_text(message, "cabecalho", "Padrao"),
+        provider=_provider(message),
+        hash_agrees=_hash_agrees(message),
+        xml=batch,
+    )
+
+
+def _message(root: etree._Element) -> etree._Element:
+    if root.tag != soap("Envelope"):
+        return root
+    message = root.find(f"{soap('Body')}/*")
+    return message if message is not None else _refuse("its SOAP body is empty")
+
+
+def _batch(message: etree._Element) -> etree._Element:
+    if message.tag == ans("loteGuias"):
+        return message
+    places = {ans("mensagemTISS"): "prestadorParaOperadora/loteGuias", ans("loteGuiasWS"): "loteGuias"}
+    path = places.get(str(message.tag))
+    found = message.find("/".join(map(ans, path.split("/")))) if path else None
+    if found is None:
+        _refuse("it holds no loteGuias; give a TISS batch file (mensagemTISS with prestadorParaOperadora)")
+    return found
+
+
+def _guides(batch: etree._Element) -> list[etree._Element]:
+    if batch.find(f".//{ans('hash')}") is not None:
+        _refuse("its batch holds a hash, which belongs into the epilogue")
+    holder = batch.find(ans("guiasTISS"))
+    guides = list(holder) if holder is not None else []
+    return guides or _refuse("its batch holds no guides")
+
+
+def _guide_number(guide: etree._Element) -> str:
+    number = guide.find(f".//{ans('numeroGuiaPrestador')}")
+    return (number.text or "").strip() if number is not None else ""
+
+
+def _provider(message: etree._Element) -> Provider | None:
+    for kind in get_args(ProviderKind):
+        if value := _text(message, "cabecalho", "origem", "identificacaoPrestador", kind):
+            return Provider(kind, value)
+    return None
+
+
+def _hash_agrees(message: etree._Element) -> bool | None:
+    if message.find(f".//{ans('hash')}") is None:
+        return None
+    try:
+        return hash_agrees(message)
+    except HashError:
+        return False
+
+
+def _text(element: etree._Element, *path: str) -> str | None:
+    found = element.find("/".join(map(ans, path)))
+    return (found.text or "").strip() or None if found is not None else None
+
+
+def _refuse(why: str) -> Never:
+    raise LoteRefusedError(f"The file is no batch we can send: {why}.")

@@ -1,0 +1,230 @@
+"""One HTTP exchange, told apart by how far it got: no keep-alive, no redirects, no second try."""
+
+import asyncio
+import socket
+import ssl
+import zlib
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+import httpx
+
+from gateways.tiss.judgement import Broken, HttpAnswer, Reply
+from gateways.tiss.settings import PayerSettings, PayerSettingsError
+
+_LONGEST_WISH = timedelta(days=1)
+_TROUBLES = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, zlib.error)
+_CONNECTING = (
+    (socket.gaierror, "NET:DNS"),
+    (ConnectionRefusedError, "NET:REFUSED"),
+    (ssl.SSLError, "NET:TLS"),
+)
+_ALERTS = (
+    "ALERT_CERTIFICATE_REQUIRED",
+    "ALERT_BAD_CERTIFICATE",
+    "ALERT_UNKNOWN_CA",
+    "ALERT_CERTIFICATE_EXPIRED",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What goes where, and when: the clock gives Retry-After dates their meaning."""
+
+    url: str
+    message: bytes
+    now: datetime
+
+
+class Outgoing:
+    """A message that knows whether its last byte has been handed to the network."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.begun = False
+        self.left = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """All but the last byte, then the last: before it, the message cannot have arrived."""
+        self.begun = True
+        yield self._data[:-1]
+        self.left = True
+        yield self._data[-1:]
+
+
+def open_http(payer: PayerSettings) -> httpx.AsyncClient:
+    """A client for one payer; each send has a connection of its own.
+
+    A kept connection that the payer has closed meanwhile would make a send look ambiguous.
+    """
+    waits = payer.timeouts
+    return httpx.AsyncClient(
+        verify=_tls(payer),
+        timeout=httpx.Timeout(connect=waits.connect, write=waits.write, read=waits.read, pool=None),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
+        follow_redirects=False,
+        proxy=payer.proxy,
+        trust_env=False,
+    )
+
+
+class Line:
+    """One payer's connections, no more at once than it likes; the others wait their turn."""
+
+    def __init__(self, payer: PayerSettings, http: httpx.AsyncClient) -> None:
+        self._payer = payer
+        self._http = http
+        self._free = asyncio.Semaphore(payer.at_once)
+
+    async def ask(self, request: Request) -> Reply:
+        """Send once, when it is this request's turn."""
+        try:
+            async with asyncio.timeout(self._payer.timeouts.queue):
+                await self._free.acquire()
+        except TimeoutError:
+            return Broken("NET:BUSY")
+        try:
+            return await exchange(self._http, request, self._payer)
+        finally:
+            self._free.release()
+
+
+@asynccontextmanager
+async def open_line(payer: PayerSettings) -> AsyncIterator[Line]:
+    """A line to a payer, closed at the end."""
+    async with open_http(payer) as http:
+        yield Line(payer, http)
+
+
+async def exchange(http: httpx.AsyncClient, request: Request, payer: PayerSettings) -> Reply:
+    """Send once, and read the answer within the payer's limits."""
+    outgoing = Outgoing(request.message)
+    response: httpx.Response | None = None
+    try:
+        async with (
+            asyncio.timeout(payer.timeouts.total),
+            http.stream("POST", request.url, content=outgoing, headers=_headers(request, payer)) as response,
+        ):
+            body = await _body(response, payer.max_answer_bytes)
+    except _TROUBLES as error:
+        return _broken(error, outgoing) if response is None else _cut(response, request, error)
+    if body is None:
+        return _unread(response, request, "NET:TOO_LARGE")
+    return HttpAnswer(response.status_code, body, _wish(response, request))
+
+
+def _headers(request: Request, payer: PayerSettings) -> dict[str, str]:
+    return {
+        "Content-Type": f"text/xml; charset={payer.encoding.upper()}",
+        "Content-Length": str(len(request.message)),
+        "SOAPAction": '""',
+        "Accept": "text/xml",
+        "Accept-Encoding": "identity",
+        "Connection": "close",
+        "User-Agent": "reenvio",
+    }
+
+
+async def _body(response: httpx.Response, limit: int) -> bytes | None:
+    """The body, or None when it is larger than the limit; a packed one is unpacked within it."""
+    packed = response.headers.get("content-encoding", "identity").lower() in {"gzip", "x-gzip", "deflate"}
+    unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32) if packed else None
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        body += unpack.decompress(chunk, limit + 1 - len(body)) if unpack else chunk
+        if len(body) > limit:
+            return None
+    return bytes(body)
+
+
+def _cut(response: httpx.Response, request: Request, error: Exception) -> Reply:
+    return _unread(response, request, "NET:READ_TIMEOUT" if _is_timeout(error) else "NET:TRUNCATED")
+
+
+def _unread(response: httpx.Response, request: Request, code: str) -> Reply:
+    """An HTTP error is clear without its body; a success is not."""
+    if response.status_code < httpx.codes.MULTIPLE_CHOICES:
+        return Broken(code)
+    return HttpAnswer(response.status_code, b"", _wish(response, request))
+
+
+def _broken(error: Exception, outgoing: Outgoing) -> Broken:
+    reasons = list(_reasons(error))
+    if any(isinstance(reason, ssl.SSLCertVerificationError) for reason in reasons):
+        return Broken("NET:CERTIFICATE")
+    if any(_refuses_our_certificate(reason) for reason in reasons):
+        return Broken("NET:CLIENT_CERTIFICATE")
+    if outgoing.left:
+        return Broken(_after(error))
+    return Broken(_during(error) if outgoing.begun else _before(error, reasons))
+
+
+def _before(error: Exception, reasons: list[BaseException]) -> str:
+    """No byte had left."""
+    if _is_timeout(error):
+        return "NET:CONNECT_TIMEOUT"
+    for kind, code in _CONNECTING:
+        if any(isinstance(reason, kind) for reason in reasons):
+            return code
+    return "NET:UNREACHABLE"
+
+
+def _during(error: Exception) -> str:
+    """Some bytes had left, but not the last one."""
+    return "NET:WRITE_TIMEOUT" if _is_timeout(error) else "NET:BROKEN_SEND"
+
+
+def _after(error: Exception) -> str:
+    """The last byte had left."""
+    if _is_timeout(error):
+        return "NET:READ_TIMEOUT"
+    foreign = isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in str(error)
+    return "NET:NOT_HTTP" if foreign else "NET:RESET"
+
+
+def _is_timeout(error: Exception) -> bool:
+    return isinstance(error, httpx.TimeoutException | TimeoutError)
+
+
+def _refuses_our_certificate(reason: BaseException) -> bool:
+    """TLS 1.3 says so only after the client believes the connection to stand."""
+    return isinstance(reason, ssl.SSLError) and any(word in (reason.reason or "") for word in _ALERTS)
+
+
+def _reasons(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and all that stands behind it."""
+    while error is not None:
+        yield error
+        if isinstance(error, BaseExceptionGroup):
+            for member in error.exceptions:
+                yield from _reasons(member)
+        error = error.__cause__ or error.__context__
+
+
+def _wish(response: httpx.Response, request: Request) -> timedelta | None:
+    """Retry-After: seconds or a date; never negative, never more than a day."""
+    text = response.headers.get("retry-after", "").strip()
+    try:
+        wait = timedelta(seconds=int(text)) if text.isdecimal() else parsedate_to_datetime(text) - request.now
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return max(timedelta(0), min(wait, _LONGEST_WISH))
+
+
+def _tls(payer: PayerSettings) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=payer.ca_file)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if payer.certificate:
+            secret = payer.key_password.get_secret_value() if payer.key_password else None
+            context.load_cert_chain(payer.certificate, payer.key, secret)
+    except (OSError, ssl.SSLError) as error:
+        raise PayerSettingsError(
+            f"Payer {payer.registro_ans}: its certificate files cannot be used "
+            f"({error.strerror or 'wrong content or password'}): "
+            "see ca_file, certificate, key, key_password_env."
+        ) from error
+    return context

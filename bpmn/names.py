@@ -10,6 +10,8 @@ class ProcessId(StrEnum):
 
     SUB_06 = "SUB_06"
     SUB_06_ANALYZE = "SUB_06_ANALYZE"
+    MAINTENANCE_IDEMPOTENCY = "MAINTENANCE_IDEMPOTENCY"
+    MAINTENANCE_RETENTION = "MAINTENANCE_RETENTION"
 
 
 class JobType(StrEnum):
@@ -21,6 +23,9 @@ class JobType(StrEnum):
     OPEN_REVIEW = "open-review"
     NOTIFY = "notify"
     CLOSE_CLAIM = "close-claim"
+    CLEAN_IDEMPOTENCY = "clean-idempotency"
+    ANCHOR_AUDIT = "anchor-audit"
+    APPLY_RETENTION = "apply-retention"
 
 
 class Message(StrEnum):
@@ -134,6 +139,8 @@ class Variable(StrEnum):
     REVIEW_ROUND = "reviewRound"
     REVIEW_DECISION = "reviewDecision"
     DECIDED_ROUND = "decidedRound"
+
+    PROCESSED_COUNT = "processedCount"
 
 
 def model_path(process: ProcessId) -> Path:

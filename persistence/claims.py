@@ -1,14 +1,15 @@
 """Claims: one row each, saying where it stands."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, bindparam, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
+from persistence.rows import row_of
 from persistence.tables import claims
 
 
@@ -24,6 +25,23 @@ class ClaimRow:
     protocol_number: str | None
     reason: str | None
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a decision takes a claim."""
+
+    claim_id: str
+    state: ClaimState
+    retry_count: int
+    next_retry_time: datetime | None
+    reason: str
+    updated_at: datetime
+
+
+_MOVED: dict[str, object] = {
+    name: bindparam(f"to_{name}") for name in Move.__dataclass_fields__ if name != "claim_id"
+}
 
 
 class Claims:
@@ -60,6 +78,12 @@ class Claims:
             update(claims).where(claims.c.claim_id == claim_id).values(values)
         )
         return done.rowcount == 1
+
+    async def move_all(self, moves: Iterable[Move]) -> None:
+        """Move several claims at once; those that are not known here stay unknown."""
+        statement = update(claims).where(claims.c.claim_id == bindparam("to_claim_id")).values(_MOVED)
+        rows = [{f"to_{name}": value for name, value in row_of(move).items()} for move in moves]
+        await self._connection.execute(statement, rows)
 
 
 def _claim(row: Row[Any]) -> ClaimRow:

@@ -3,18 +3,47 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, event
-from sqlalchemy.engine import make_url
+from sqlalchemy import Connection, event, text
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-SQLITE_BUSY_MS = 10_000
+from domain.errors import Trouble
+
+READ_ONLY = "reenvio_read_only"
+SQLITE_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "cache_size=-65536",  # KiB: the inner pages of a million decisions' indexes fit
+    "wal_autocheckpoint=8000",  # pages: a page that many commits touch is written back once
+)
+POSTGRES_SETTINGS = {
+    "application_name": "reenvio",
+    "statement_timeout": "15000",
+    "idle_in_transaction_session_timeout": "30000",
+    "timezone": "UTC",
+}
+UNREACHABLE = (DBAPIError, PoolTimeoutError, OSError, TimeoutError)
 
 
-class DatabaseError(Exception):
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many connections, and how many seconds to wait for one, for a lock and for an answer."""
+
+    connections: int = 10
+    pool_seconds: float = 1.5
+    lock_seconds: float = 3
+    connect_seconds: float = 5
+    command_seconds: float = 15
+
+
+class DatabaseError(Trouble):
     """The database cannot be used; the text says why and which setting to look at."""
 
 
@@ -23,27 +52,29 @@ def sqlite_url(file: Path) -> str:
     return f"sqlite+aiosqlite:///{file}"
 
 
-def open_database(url: str) -> AsyncEngine:
+def open_database(url: str, limits: Limits = Limits()) -> AsyncEngine:  # noqa: B008  # frozen
     """An engine for the address; SQLite gets write-ahead logging and immediate transactions."""
-    engine = _engine(url)
+    engine = _engine(url, limits)
     if engine.dialect.name == "sqlite":
-        event.listen(engine.sync_engine, "connect", _prepare_sqlite)
-        event.listen(engine.sync_engine, "begin", _begin_immediate)
+        event.listen(engine.sync_engine, "connect", partial(_prepare_sqlite, limits))
+        event.listen(engine.sync_engine, "begin", _begin)
     return engine
 
 
-def _engine(url: str) -> AsyncEngine:
+async def answers(engine: AsyncEngine) -> bool:
+    """Whether the database answers a question right now; for readiness."""
     try:
-        parsed = make_url(url)
-        if parsed.get_backend_name() == "sqlite" and parsed.database:
-            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-            sqlite3.connect(parsed.database).close()  # the driver's thread would only print a traceback
-        return create_async_engine(url, hide_parameters=True)  # errors must not quote values
-    except (SQLAlchemyError, sqlite3.Error, ImportError, OSError) as error:
-        raise DatabaseError(
-            f"The database cannot be opened ({type(error).__name__}): set DATABASE_URL to an address such as "
-            "sqlite+aiosqlite:////folder/reenvio.db, or unset it for an SQLite file of our own."
-        ) from error
+        async with engine.connect() as connection:
+            await connection.execute(text("SELECT 1"))
+    except UNREACHABLE:
+        return False
+    return True
+
+
+def has_waited(error: Exception) -> bool:
+    """Whether the database made us wait before it gave up; asking again at once would wait as long again."""
+    locked = "database is locked" in str(error) or "lock timeout" in str(error)
+    return locked or isinstance(error, PoolTimeoutError | TimeoutError)
 
 
 @contextmanager
@@ -51,21 +82,57 @@ def reachable() -> Iterator[None]:
     """Turn a database that does not answer into one line of advice."""
     try:
         yield
-    except (DBAPIError, OSError) as error:
+    except UNREACHABLE as error:
         raise DatabaseError(
             f"The database does not answer ({type(error).__name__}): "
             "see that it runs and that DATABASE_URL is right."
         ) from error
 
 
-def _prepare_sqlite(connection: Any, _record: object) -> None:
+def _engine(url: str, limits: Limits) -> AsyncEngine:
+    try:
+        parsed = make_url(url)
+        if parsed.get_backend_name() == "sqlite" and parsed.database:
+            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+            sqlite3.connect(parsed.database).close()  # the driver's thread would only print a traceback
+        return create_async_engine(
+            parsed,
+            hide_parameters=True,  # errors must not quote values
+            pool_size=limits.connections,
+            max_overflow=0,
+            pool_timeout=limits.pool_seconds,
+            connect_args=_connect_arguments(parsed, limits),
+        )
+    except (SQLAlchemyError, sqlite3.Error, ImportError, OSError) as error:
+        raise DatabaseError(
+            f"The database cannot be opened ({type(error).__name__}): set DATABASE_URL to an address such as "
+            "sqlite+aiosqlite:////folder/reenvio.db, or unset it for an SQLite file of our own."
+        ) from error
+
+
+def _connect_arguments(url: URL, limits: Limits) -> dict[str, Any]:
+    if url.get_driver_name() != "asyncpg":
+        return {}
+    return {
+        "timeout": limits.connect_seconds,
+        "command_timeout": limits.command_seconds,
+        "server_settings": POSTGRES_SETTINGS | {"lock_timeout": str(_millis(limits.lock_seconds))},
+    }
+
+
+def _prepare_sqlite(limits: Limits, connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver would otherwise begin transactions by itself
     cursor = connection.cursor()
-    for pragma in (f"busy_timeout={SQLITE_BUSY_MS}", "journal_mode=WAL", "synchronous=NORMAL"):
+    for pragma in (f"busy_timeout={_millis(limits.lock_seconds)}", *SQLITE_PRAGMAS):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
 
-def _begin_immediate(connection: Connection) -> None:
+def _begin(connection: Connection) -> None:
     # A transaction that reads first and writes later would fail at once when another process writes.
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    only_reads = connection.get_execution_options().get(READ_ONLY, False)
+    connection.exec_driver_sql("BEGIN" if only_reads else "BEGIN IMMEDIATE")
+
+
+def _millis(seconds: float) -> int:
+    return round(seconds * 1000)

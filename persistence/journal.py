@@ -1,12 +1,13 @@
 """The journal: what happened to which claim, in order, in words without patient data."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from persistence.rows import row_of
 from persistence.tables import claim_events as events
 
 
@@ -15,6 +16,16 @@ class JournalEntry:
     """One thing that happened to a claim."""
 
     sequence: int
+    claim_id: str
+    at: datetime
+    event: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class JournalNote:
+    """An entry before it is written."""
+
     claim_id: str
     at: datetime
     event: str
@@ -31,6 +42,10 @@ class Journal:
         """Append an entry."""
         row = {"claim_id": claim_id, "at": now, "event": event, "detail": detail}
         await self._connection.execute(insert(events).values(row))
+
+    async def write_all(self, notes: Iterable[JournalNote]) -> None:
+        """Append several entries."""
+        await self._connection.execute(insert(events), [row_of(note) for note in notes])
 
     async def since(self, sequence: int, limit: int = 200) -> Sequence[JournalEntry]:
         """Entries after a sequence number, oldest first."""

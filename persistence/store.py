@@ -1,27 +1,61 @@
 """One job, one transaction: the repositories, and the unit of work that commits them together."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import TypeVar
 
+from sqlalchemy.exc import DBAPIError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from persistence.anchors import Anchors
 from persistence.attempts import Attempts
+from persistence.audit import Audit
 from persistence.claims import Claims
+from persistence.database import READ_ONLY, answers, has_waited, reachable
 from persistence.decisions import Decisions
 from persistence.desk import Notices, Reviews
+from persistence.draft import DecisionDraft, Recorded
+from persistence.export import Export
+from persistence.group import GroupCommit
+from persistence.holds import Holds
+from persistence.idempotency import IdempotencyRecords
 from persistence.journal import Journal
+from persistence.leases import Leases
+from persistence.ledger import Ledger
+from persistence.outbox import Outbox
+from persistence.policies import Policies
+from persistence.retention import Remains
+from persistence.verification import Verification
+
+Result = TypeVar("Result")
+PAUSES_SECONDS = (0.02, 0.1, 0.3)
+"""Before each of the three repetitions that RN-BIL-005 8.2 gives to writing the log and to scheduling."""
+PASSING = (DBAPIError, PoolTimeoutError, OSError)
 
 
 class Transaction:
     """All repositories on one connection; the caller's block commits, or nothing happened."""
 
     def __init__(self, connection: AsyncConnection) -> None:
-        self.claims = Claims(connection)
+        self.anchors = Anchors(connection)
         self.attempts = Attempts(connection)
+        self.audit = Audit(connection)
+        self.claims = Claims(connection)
         self.decisions = Decisions(connection)
-        self.reviews = Reviews(connection)
-        self.notices = Notices(connection)
+        self.export = Export(connection)
+        self.holds = Holds(connection)
+        self.idempotency = IdempotencyRecords(connection)
         self.journal = Journal(connection)
+        self.leases = Leases(connection)
+        self.ledger = Ledger(connection)
+        self.notices = Notices(connection)
+        self.outbox = Outbox(connection)
+        self.policies = Policies(connection)
+        self.remains = Remains(connection)
+        self.reviews = Reviews(connection)
+        self.verification = Verification(connection)
 
 
 class Store:
@@ -29,9 +63,52 @@ class Store:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
+        self._decisions = GroupCommit(self._record, key=lambda draft: draft.claim_id)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """A transaction that commits when the block ends well and rolls back otherwise."""
         async with self._engine.begin() as connection:
             yield Transaction(connection)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Transaction]:
+        """A look at one moment that waits for no writer; writing in it is a mistake."""
+        async with self._engine.connect() as opened:
+            connection = await opened.execution_options(**{READ_ONLY: True})
+            async with connection.begin():
+                yield Transaction(connection)
+
+    async def run(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
+        """Do the work in a transaction; one that was disturbed is repeated three times, then given up.
+
+        The work may run more than once, so it must do nothing but use its transaction.
+        """
+        with reachable():
+            return await self._tried(work)
+
+    async def _tried(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
+        for pause in PAUSES_SECONDS:
+            try:
+                return await self._once(work)
+            except PASSING as error:
+                if isinstance(error, ProgrammingError) or has_waited(error):
+                    raise
+                await asyncio.sleep(pause)
+        return await self._once(work)
+
+    async def _once(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
+        async with self.transaction() as tx:
+            return await work(tx)
+
+    async def record(self, draft: DecisionDraft) -> Recorded:
+        """Write a decision down durably, in one commit with others that arrive at the same time."""
+        with reachable():
+            return await self._decisions.add(draft)
+
+    async def _record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
+        return await self._tried(lambda tx: tx.ledger.record(drafts))
+
+    async def answers(self) -> bool:
+        """Whether the database can be used right now."""
+        return await answers(self._engine)

@@ -2,9 +2,11 @@
 
 from datetime import UTC, datetime
 
-from sqlalchemy import DateTime
+from sqlalchemy import BigInteger, DateTime, Integer
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
+
+BigId = BigInteger().with_variant(Integer(), "sqlite")  # SQLite counts up only what it calls INTEGER
 
 
 class UtcDateTime(TypeDecorator[datetime]):

@@ -19,14 +19,17 @@ from gateways.payer.scripted import Script, ScriptedPayer, read_script
 from gateways.zeebe import engine
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, ZeebeConnection, open_channel
+from persistence.cipher import Cipher
 from persistence.database import open_database
 from persistence.migrations import is_current, migrate
+from persistence.retention import Periods
 from persistence.store import Store
 from workers.claims import ClaimDesk
 from workers.engine_settings import ZeebeSettings, connection_from, read_engine_settings
 from workers.jobs import all_handlers
+from workers.memory_settings import read_memory_settings
 from workers.policy import PolicySource
-from workers.runtime import Worker
+from workers.runtime import JobHandler, Worker
 from workers.runtime.happenings import Happening, Listener
 from workers.runtime_log import log_happening
 from workers.settings import HandlerLimits, Settings, SettingsError
@@ -55,6 +58,8 @@ class App:
     payer: PayerGateway
     policy: PolicySource
     limits: Mapping[JobType, HandlerLimits]
+    cipher: Cipher
+    periods: Periods
     reopen: Callable[[], grpc.aio.Channel]
     listener: Listener
 
@@ -64,13 +69,16 @@ class App:
 
     def worker(self, only: frozenset[JobType] = frozenset(JobType), *, name: str = "reenvio") -> Worker:
         """A worker for all job types, or for a chosen set."""
-        handlers = all_handlers(self.store, self.payer, self.policy.current, self.clock)
-        unlimited = HandlerLimits()
-        chosen = [
-            self.limits.get(JobType(handler.type), unlimited).applied_to(handler)
-            for handler in handlers
-            if handler.type in only
-        ]
+        handlers = all_handlers(
+            self.store,
+            self.payer,
+            self.policy.current,
+            self.clock,
+            cipher=self.cipher,
+            periods=self.periods,
+            limited=self._limited,
+        )
+        chosen = [handler for handler in handlers if handler.type in only]
         return Worker(
             self.channel,
             chosen,
@@ -79,6 +87,13 @@ class App:
             reopen=self.reopen,
             listener=self.listener,
         )
+
+    def _limited(self, handler: JobHandler) -> JobHandler:
+        return self.limits.get(JobType(handler.type), HandlerLimits()).applied_to(handler)
+
+    async def database_trouble(self) -> str | None:
+        """A readiness check: says so when the database does not answer."""
+        return None if await self.store.answers() else "the database does not answer"
 
 
 def find_cluster(zeebe: ZeebeSettings, config: engine.EngineConfig) -> Cluster:
@@ -104,6 +119,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
     """Open the database, the channel and what stands on them."""
     payer = ScriptedPayer(_script(settings.payer_script))
     policy = PolicySource(settings.policy_file)
+    memory = read_memory_settings()
     async with AsyncExitStack() as stack:
         database = open_database(settings.database)
         stack.push_async_callback(database.dispose)
@@ -124,6 +140,8 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             payer=payer,
             policy=policy,
             limits=settings.handler_limits,
+            cipher=memory.cipher(settings.reenvio_home),
+            periods=memory.periods(),
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(),
         )

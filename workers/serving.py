@@ -28,7 +28,8 @@ async def serve(app: App, only: frozenset[JobType], *, drain: timedelta, probes_
         stop = stack.enter_context(stop_on_signal())
         stack.enter_context(reload_on_hangup(app.policy))
         if probes_at is not None:
-            port = await stack.enter_async_context(serving_probes(probes(worker.vitals), *probes_at))
+            app_probes = probes(worker.vitals, [app.database_trouble])
+            port = await stack.enter_async_context(serving_probes(app_probes, *probes_at))
             log.info("probes_started", port=port)
         log.info("worker_started", types=[str(job_type) for job_type in sorted(only)])
         await worker.run(stop, drain=drain)

@@ -6,6 +6,7 @@ from typing import Never, get_args
 
 from lxml import etree
 
+from domain.errors import Trouble
 from gateways.tiss.hash import HashError, hash_agrees
 from gateways.tiss.names import ans, local, soap
 from gateways.tiss.parties import Provider, ProviderKind
@@ -14,7 +15,7 @@ from gateways.tiss.xml import Limits, XmlRefusedError, parse
 MAX_FILE_BYTES = 20_000_000
 
 
-class LoteRefusedError(Exception):
+class LoteRefusedError(Trouble):
     """A file that is no batch we can send: one line that says why, without its content."""
 
 

@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from domain.errors import Trouble
 from gateways.tiss.hours import PostingHours
 from gateways.tiss.judgement import AnswerHash
 from gateways.tiss.names import Encoding, Version
@@ -29,7 +30,7 @@ Seconds = Annotated[float, Field(gt=0, le=3600)]
 _MD5 = re.compile(r"[0-9a-fA-F]{32}")
 
 
-class PayerSettingsError(Exception):
+class PayerSettingsError(Trouble):
     """Payer settings that cannot be used: one line with every fault by its name."""
 
 

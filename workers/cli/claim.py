@@ -9,26 +9,17 @@ from rich.console import Console
 from rich.table import Table
 
 from bpmn.names import ReviewDecision
-from domain.claim import CLAIM_ID_SHAPE, ClaimId
+from domain.claim import ClaimId
 from persistence.claims import ClaimRow
 from workers import bootstrap
 from workers.bootstrap import App, engine_config, find_cluster
 from workers.claims import ClaimDesk
+from workers.cli.database import ClaimArgument
 from workers.engine_settings import read_zeebe_settings
 from workers.logs import configure_logs
 from workers.settings import read_settings
 
 claim_app = typer.Typer(help="Start, follow and steer claims.", no_args_is_help=True)
-
-
-def _claim_id(text: str) -> ClaimId:
-    try:
-        return ClaimId(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}; for example CLM-001-1234567890") from error
-
-
-ClaimArgument = Annotated[ClaimId, typer.Argument(parser=_claim_id, metavar=CLAIM_ID_SHAPE)]
 
 
 @claim_app.command()

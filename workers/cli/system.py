@@ -14,6 +14,7 @@ from gateways.zeebe import engine
 from workers import bootstrap
 from workers.bootstrap import engine_config, find_cluster, migrate_database
 from workers.cli.engine import RichReporter
+from workers.cli.relay import beside
 from workers.demo.run import run_demo
 from workers.engine_settings import connection_from, read_zeebe_settings
 from workers.logs import configure_logs
@@ -90,7 +91,8 @@ def _settings() -> Settings:
 async def _up(settings: Settings) -> None:
     await migrate_database(settings)
     await _deploy(settings)
-    await _work(settings, frozenset(JobType))
+    async with beside(settings):
+        await _work(settings, frozenset(JobType))
 
 
 async def _work(settings: Settings, only: frozenset[JobType]) -> None:

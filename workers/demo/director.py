@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from domain.errors import Trouble
 from gateways.clock import EngineClock
 from persistence.claims import ClaimRow
 from persistence.journal import JournalEntry
@@ -20,7 +21,7 @@ KILL_AFTER, RESTART_AFTER = timedelta(minutes=20), timedelta(minutes=26)
 PATIENCE_SECONDS = 60.0
 
 
-class DemoError(Exception):
+class DemoError(Trouble):
     """The demo cannot go on; the text says why and where to look."""
 
 

@@ -1,25 +1,45 @@
 """The job handlers, listed in process order."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from domain.ports import Clock
 from domain.submission import PayerGateway
+from persistence.cipher import Cipher
+from persistence.retention import Periods
 from persistence.store import Store
+from workers.idempotency import Memory, idempotent
 from workers.jobs.close_claim import close_claim
 from workers.jobs.decisions import PolicyNow, analyze_retry, retry_submission_backoff
+from workers.jobs.maintenance import anchor_audit, apply_retention, clean_idempotency
 from workers.jobs.notify import notify
 from workers.jobs.open_review import open_review
-from workers.jobs.submit_claim import submit_claim
+from workers.jobs.submit_claim import SEND_ONCE, submit_claim
+from workers.jobs.trouble import patient
 from workers.runtime.handler import JobHandler
 
 
-def all_handlers(store: Store, payer: PayerGateway, policy: PolicyNow, clock: Clock) -> Sequence[JobHandler]:
-    """Every handler there is."""
-    return (
-        submit_claim(store, payer, clock),
+def all_handlers(
+    store: Store,
+    payer: PayerGateway,
+    policy: PolicyNow,
+    clock: Clock,
+    *,
+    cipher: Cipher | None = None,
+    periods: Periods | None = None,
+    limited: Callable[[JobHandler], JobHandler] = lambda handler: handler,
+) -> Sequence[JobHandler]:
+    """Every handler there is, within its limits; without a cipher no operation's result is kept."""
+    sending = limited(submit_claim(store, payer, clock))
+    if cipher:  # after the limits: the lease must outlive the time limit
+        sending = idempotent(sending, SEND_ONCE, Memory(store, cipher, clock))
+    others = (
         retry_submission_backoff(store, policy, clock),
         analyze_retry(store, policy, clock),
         notify(store, clock),
         open_review(store, clock),
         close_claim(store, clock),
+        clean_idempotency(store, clock),
+        anchor_audit(store, clock),
+        apply_retention(store, periods or Periods(), clock),
     )
+    return tuple(patient(handler) for handler in (sending, *map(limited, others)))

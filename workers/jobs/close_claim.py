@@ -1,9 +1,11 @@
 """close-claim: records how a claim ended when a person, not the payer, ended it."""
 
+from datetime import datetime
+
 from bpmn.names import Header, JobType
 from domain.claim_state import ClaimState
 from domain.ports import Clock
-from persistence.store import Store
+from persistence.store import Store, Transaction
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome
@@ -29,13 +31,16 @@ def close_claim(store: Store, clock: Clock) -> JobHandler:
                 "Correct it in the model, deploy it and migrate this instance."
             )
         now = await clock.now()
-        changes = {"protocol_number": given.protocol_number} if given.protocol_number else {}
-        async with store.transaction() as tx:
-            claim = await tx.claims.find(given.claim_id)
-            if claim is None or claim.state is state:
-                return Complete()
-            await tx.claims.move(given.claim_id, state, now=now, reason=None, **changes)
-            await tx.journal.write(given.claim_id, state.lower(), "closed by a person", now=now)
+        await store.run(lambda tx: _close(tx, given, state, now))
         return Complete()
 
     return JobHandler(type=JobType.CLOSE_CLAIM, variables=Input.names(), handle=typed(Input, handle))
+
+
+async def _close(tx: Transaction, given: Input, state: ClaimState, now: datetime) -> None:
+    claim = await tx.claims.find(given.claim_id)
+    if claim is None or claim.state is state:
+        return
+    changes = {"protocol_number": given.protocol_number} if given.protocol_number else {}
+    await tx.claims.move(given.claim_id, state, now=now, reason=None, **changes)
+    await tx.journal.write(given.claim_id, state.lower(), "closed by a person", now=now)

@@ -1,19 +1,19 @@
 """retry-submission-backoff and analyze-retry: read the error, decide, give the timer its time."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
+from time import perf_counter
 
 import structlog
 
 from bpmn.names import JobType, Variable
-from domain.claim_state import ClaimState
-from domain.decision import Decision, Retry
+from domain.decision import Decision
 from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
 from domain.policy import Policy
 from domain.ports import Clock
-from persistence.decisions import StoredDecision
-from persistence.store import Store, Transaction
+from persistence.draft import DecisionDraft
+from persistence.store import Store
 from workers.deciding import Question, Ruling, outcome_of, rule
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
@@ -50,19 +50,16 @@ def analyze_retry(store: Store, policy: PolicyNow, clock: Clock) -> JobHandler:
 
 def _deciding(store: Store, policy: PolicyNow, clock: Clock) -> Callable[[Job], Awaitable[Outcome]]:
     async def handle(job: Job) -> Outcome:
+        began = perf_counter()
         now = await clock.now()
         try:
             ruling = rule(_question(job), policy(), now)
         except InvalidInput as refused:
             return Incident(str(refused))
-        async with store.transaction() as tx:
-            if stored := await _still_good(tx, job, ruling, now):
-                return from_json(stored.result)
-            outcome = outcome_of(ruling)
-            await tx.decisions.keep(_stored(job, ruling, to_json(outcome)))
-            await _record(tx, ruling.decision, now)
-        _warn(ruling.decision)
-        return outcome
+        recorded = await store.record(_draft(job, ruling, began))
+        if recorded.is_new:
+            _warn(ruling.decision)
+        return from_json(recorded.result)
 
     return handle
 
@@ -72,37 +69,17 @@ def _question(job: Job) -> Question:
     return Question(job.variables, job.headers, payer if isinstance(payer, str) else None)
 
 
-async def _still_good(tx: Transaction, job: Job, ruling: Ruling, now: datetime) -> StoredDecision | None:
-    """The decision this job got before; a time that has passed meanwhile is not handed out as new."""
-    stored = await tx.decisions.of_job(job.key, str(ruling.decision.claim_id), ruling.asked_count)
-    if stored and stored.next_retry_time and stored.next_retry_time <= now:
-        return None
-    return stored
-
-
-def _stored(job: Job, ruling: Ruling, result: dict[str, object]) -> StoredDecision:
-    decision = ruling.decision
-    return StoredDecision(
+def _draft(job: Job, ruling: Ruling, began: float) -> DecisionDraft:
+    return DecisionDraft(
         job_key=job.key,
-        claim_id=str(decision.claim_id),
-        retry_count=ruling.asked_count,
-        policy_version=decision.policy_version,
-        decided_at=decision.decided_at,
-        next_retry_time=decision.next_retry_time if isinstance(decision, Retry) else None,
-        result=result,
+        process_instance_key=job.process_instance_key,
+        asked_count=ruling.asked_count,
+        decision=ruling.decision,
+        policy=ruling.policy,
+        result=to_json(outcome_of(ruling)),
+        elapsed_ms=lambda: round((perf_counter() - began) * 1000),
+        error_code=job.variables.get(Variable.SUBMISSION_ERROR_CODE),
     )
-
-
-async def _record(tx: Transaction, decision: Decision, now: datetime) -> None:
-    claim_id = str(decision.claim_id)
-    if isinstance(decision, Retry):
-        changes = {"retry_count": decision.retry_count, "next_retry_time": decision.next_retry_time}
-        await tx.claims.move(claim_id, ClaimState.WAITING, now=now, reason=decision.reason, **changes)
-        wait = f"{decision.reason}, in {decision.backoff_minutes} min"
-        await tx.journal.write(claim_id, "retry_scheduled", wait, now=now)
-        return
-    await tx.claims.move(claim_id, ClaimState.FAILED, now=now, reason=decision.reason)
-    await tx.journal.write(claim_id, "given_up", decision.reason, now=now)
 
 
 def _warn(decision: Decision) -> None:

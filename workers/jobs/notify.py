@@ -1,9 +1,11 @@
 """notify: records a notice to a group of people; sending it by mail comes with the mail lanes."""
 
+from datetime import datetime
+
 from bpmn.names import Header, JobType
 from domain.ports import Clock
 from persistence.desk import Notice
-from persistence.store import Store
+from persistence.store import Store, Transaction
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome
@@ -27,9 +29,12 @@ def notify(store: Store, clock: Clock) -> JobHandler:
             )
         now = await clock.now()
         notice = Notice(given.claim_id, recipient, template)
-        async with store.transaction() as tx:
-            if await tx.notices.record(notice, job_key=job.key, now=now):
-                await tx.journal.write(given.claim_id, "notified", recipient, now=now)
+        await store.run(lambda tx: _record(tx, notice, job.key, now))
         return Complete()
 
     return JobHandler(type=JobType.NOTIFY, variables=Input.names(), handle=typed(Input, handle))
+
+
+async def _record(tx: Transaction, notice: Notice, job_key: int, now: datetime) -> None:
+    if await tx.notices.record(notice, job_key=job_key, now=now):
+        await tx.journal.write(notice.claim_id, "notified", notice.recipient, now=now)

@@ -1,11 +1,13 @@
 """open-review: puts a claim that no retry can mend on a person's desk, with the reason."""
 
+from datetime import datetime
+
 from bpmn.names import JobType
 from domain.claim_state import ClaimState
 from domain.ports import Clock
 from domain.redaction import redact
 from persistence.desk import Review
-from persistence.store import Store
+from persistence.store import Store, Transaction
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Outcome
@@ -28,14 +30,16 @@ def open_review(store: Store, clock: Clock) -> JobHandler:
         review = Review(
             given.claim_id, given.review_round or 0, given.review_reason, redact(given.submission_error or "")
         )
-        async with store.transaction() as tx:
-            review_id = await tx.reviews.of_job(job.key)
-            if review_id is None:
-                review_id = await tx.reviews.open(review, job_key=job.key, now=now)
-                await tx.claims.move(
-                    given.claim_id, ClaimState.IN_REVIEW, now=now, reason=given.review_reason
-                )
-                await tx.journal.write(given.claim_id, "review_opened", given.review_reason, now=now)
-        return Complete({"reviewId": review_id})
+        return Complete({"reviewId": await store.run(lambda tx: _open(tx, review, job.key, now))})
 
     return JobHandler(type=JobType.OPEN_REVIEW, variables=Input.names(), handle=typed(Input, handle))
+
+
+async def _open(tx: Transaction, review: Review, job_key: int, now: datetime) -> int:
+    known = await tx.reviews.of_job(job_key)
+    if known is not None:
+        return known
+    review_id = await tx.reviews.open(review, job_key=job_key, now=now)
+    await tx.claims.move(review.claim_id, ClaimState.IN_REVIEW, now=now, reason=review.reason)
+    await tx.journal.write(review.claim_id, "review_opened", review.reason, now=now)
+    return review_id

@@ -1,9 +1,10 @@
 """submit-claim: sends a claim to its payer, never twice for one job whose answer is known."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from bpmn.names import ErrorCode, JobType
+from bpmn.names import ErrorCode, JobType, Variable
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
 from domain.ports import Clock
@@ -21,6 +22,7 @@ from domain.submission import (
 )
 from persistence.attempts import ANSWER_LOST, NOT_SENT
 from persistence.store import Store, Transaction
+from workers.idempotency import Operation
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Outcome, Throw
@@ -42,25 +44,25 @@ class Input(JobInput):
     payer_id: str = "unknown"
 
 
+SEND_ONCE = Operation(
+    "submit_claim",
+    inputs=(Variable.CLAIM_ID, Variable.PAYER_ID, Variable.RETRY_COUNT, Variable.REVIEW_ROUND),
+    undone=frozenset({ErrorCode.PAYER_UNAVAILABLE}),
+)
+
+
 def submit_claim(store: Store, payer: PayerGateway, clock: Clock) -> JobHandler:
     """The handler; its lock outlives the slowest payer."""
 
     async def handle(job: Job, given: Input) -> Outcome:
         now = await clock.now()
-        async with store.transaction() as tx:
-            earlier = await tx.attempts.of_job(job.key)
-            if earlier is not None and earlier.result is not None:
-                return from_json(earlier.result)
-            attempt = await tx.attempts.start(given.claim_id, job.key, now=now)
-            lost = await tx.attempts.answer_was_lost(given.claim_id, before=attempt)
-            await tx.claims.put(given.claim_id, given.payer_id, ClaimState.SUBMITTING, now=now)
-        submission = Submission(given.claim_id, given.payer_id, attempt)
-        settled = settle(await payer.send(submission, now), answer_was_lost_before=lost)
+        begun = await store.run(lambda tx: _begin(tx, job, given, now))
+        if not isinstance(begun, _Begun):
+            return begun
+        answer = await payer.send(begun.submission, now)
+        settled = settle(answer, answer_was_lost_before=begun.answer_was_lost)
         outcome = report(settled, now)
-        async with store.transaction() as tx:
-            name = _OUTCOME_NAMES[type(settled)]
-            await tx.attempts.finish(given.claim_id, attempt, name, to_json(outcome), now=now)
-            await _record(tx, submission, settled, now)
+        await store.run(lambda tx: _finish(tx, begun.submission, settled, now))
         return outcome
 
     return JobHandler(
@@ -70,6 +72,29 @@ def submit_claim(store: Store, payer: PayerGateway, clock: Clock) -> JobHandler:
         lock=timedelta(minutes=5),
         time_limit=timedelta(minutes=4),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    submission: Submission
+    answer_was_lost: bool
+
+
+async def _begin(tx: Transaction, job: Job, given: Input, now: datetime) -> _Begun | Complete | Throw:
+    """Record that the claim leaves; a job that knows its answer gets it back instead."""
+    earlier = await tx.attempts.of_job(job.key)
+    if earlier is not None and earlier.result is not None:
+        return from_json(earlier.result)
+    attempt = await tx.attempts.start(given.claim_id, job.key, now=now)
+    lost = await tx.attempts.answer_was_lost(given.claim_id, before=attempt)
+    await tx.claims.put(given.claim_id, given.payer_id, ClaimState.SUBMITTING, now=now)
+    return _Begun(Submission(given.claim_id, given.payer_id, attempt), lost)
+
+
+async def _finish(tx: Transaction, sent: Submission, settled: Settled, now: datetime) -> None:
+    name, result = _OUTCOME_NAMES[type(settled)], to_json(report(settled, now))
+    await tx.attempts.finish(sent.claim_id, sent.attempt, name, result, now=now)
+    await _record(tx, sent, settled, now)
 
 
 def report(settled: Settled, now: datetime) -> Complete | Throw:
@@ -88,8 +113,9 @@ def report(settled: Settled, now: datetime) -> Complete | Throw:
             }
             return Throw(ErrorCode.SUBMISSION_FAILED, safe, variables)
         case Unavailable(reason, resume_at):
-            variables = {"resumeAt": iso_time(resume_at), "payerUnavailableReason": reason}
-            return Throw(ErrorCode.PAYER_UNAVAILABLE, reason, variables)
+            safe = redact(reason)
+            variables = {"resumeAt": iso_time(resume_at), "payerUnavailableReason": safe}
+            return Throw(ErrorCode.PAYER_UNAVAILABLE, safe, variables)
         case _:
             assert_never(settled)
 
@@ -112,8 +138,8 @@ async def _record(tx: Transaction, sent: Submission, settled: Settled, now: date
             await tx.claims.move(claim_id, ClaimState.FAILED, now=now, reason=redact(error))
             await tx.journal.write(claim_id, "failed", f"send {sent.attempt}: {redact(error)}", now=now)
         case Unavailable(reason, resume_at):
-            state = ClaimState.WAITING
-            await tx.claims.move(claim_id, state, now=now, reason=reason, next_retry_time=resume_at)
-            await tx.journal.write(claim_id, "payer_unavailable", f"{reason}; no attempt spent", now=now)
+            state, safe = ClaimState.WAITING, redact(reason)
+            await tx.claims.move(claim_id, state, now=now, reason=safe, next_retry_time=resume_at)
+            await tx.journal.write(claim_id, "payer_unavailable", f"{safe}; no attempt spent", now=now)
         case _:
             assert_never(settled)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from domain.errors import Trouble
 from gateways.tiss.hours import PostingHours
 from gateways.tiss.names import Encoding, FaultWord, Version
 
@@ -16,7 +17,7 @@ Moment = AwareDatetime | timedelta  # a duration counts from the simulator's sta
 Loss = Literal["close", "reset", "truncate", "hang"]
 
 
-class ScenarioError(Exception):
+class ScenarioError(Trouble):
     """A scenario that cannot be played: one line that says why."""
 
 

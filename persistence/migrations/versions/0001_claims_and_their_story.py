@@ -1,9 +1,9 @@
-"""Claims, attempts, decisions, reviews, notices and events."""
+"""Claims, sends, reviews, notices and events."""
 
 import sqlalchemy as sa
 from alembic import op
 
-from persistence.types import UtcDateTime
+from persistence.types import BigId, UtcDateTime
 
 revision = "0001"
 down_revision = None
@@ -14,7 +14,7 @@ STATES = "'SUBMITTING', 'FAILED', 'WAITING', 'IN_REVIEW', 'ACCEPTED', 'CANCELLED
 
 
 def upgrade() -> None:
-    """Create the six tables."""
+    """Create the five tables."""
     op.create_table(
         "claims",
         sa.Column("claim_id", sa.String(128), nullable=False),
@@ -30,6 +30,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("claim_id", name="pk_claims"),
     )
     op.create_index("ix_claims_state", "claims", ["state", "next_retry_time"])
+    op.create_index("ix_claims_updated_at", "claims", ["updated_at"])
     op.create_table(
         "submission_attempts",
         sa.Column("claim_id", sa.String(128), nullable=False),
@@ -42,21 +43,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("claim_id", "attempt", name="pk_submission_attempts"),
     )
     op.create_index("ix_submission_attempts_job_key", "submission_attempts", ["job_key"])
-    op.create_table(
-        "retry_decisions",
-        sa.Column("job_key", sa.BigInteger(), autoincrement=False, nullable=False),
-        sa.Column("claim_id", sa.String(128), nullable=False),
-        sa.Column("retry_count", sa.Integer(), nullable=False),
-        sa.Column("policy_version", sa.String(64), nullable=False),
-        sa.Column("decided_at", UtcDateTime(), nullable=False),
-        sa.Column("next_retry_time", UtcDateTime()),
-        sa.Column("result", sa.JSON(), nullable=False),
-        sa.PrimaryKeyConstraint("job_key", name="pk_retry_decisions"),
-    )
-    op.create_index("ix_retry_decisions_claim_id", "retry_decisions", ["claim_id", "decided_at"])
+    op.create_index("ix_submission_attempts_started_at", "submission_attempts", ["started_at"])
     op.create_table(
         "reviews",
-        sa.Column("review_id", sa.Integer(), nullable=False),
+        sa.Column("review_id", BigId, nullable=False),
         sa.Column("claim_id", sa.String(128), nullable=False),
         sa.Column("job_key", sa.BigInteger(), nullable=False),
         sa.Column("round", sa.Integer(), nullable=False),
@@ -67,9 +57,10 @@ def upgrade() -> None:
         sa.UniqueConstraint("job_key", name="uq_reviews_job_key"),
     )
     op.create_index("ix_reviews_claim_id", "reviews", ["claim_id"])
+    op.create_index("ix_reviews_opened_at", "reviews", ["opened_at"])
     op.create_table(
         "notices",
-        sa.Column("notice_id", sa.Integer(), nullable=False),
+        sa.Column("notice_id", BigId, nullable=False),
         sa.Column("claim_id", sa.String(128), nullable=False),
         sa.Column("job_key", sa.BigInteger(), nullable=False),
         sa.Column("recipient", sa.String(64), nullable=False),
@@ -79,9 +70,10 @@ def upgrade() -> None:
         sa.UniqueConstraint("job_key", name="uq_notices_job_key"),
     )
     op.create_index("ix_notices_claim_id", "notices", ["claim_id"])
+    op.create_index("ix_notices_recorded_at", "notices", ["recorded_at"])
     op.create_table(
         "claim_events",
-        sa.Column("sequence", sa.Integer(), nullable=False),
+        sa.Column("sequence", BigId, nullable=False),
         sa.Column("claim_id", sa.String(128), nullable=False),
         sa.Column("at", UtcDateTime(), nullable=False),
         sa.Column("event", sa.String(32), nullable=False),
@@ -89,9 +81,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("sequence", name="pk_claim_events"),
     )
     op.create_index("ix_claim_events_claim_id", "claim_events", ["claim_id", "sequence"])
+    op.create_index("ix_claim_events_at", "claim_events", ["at"])
 
 
 def downgrade() -> None:
     """Drop them again."""
-    for table in ("claim_events", "notices", "reviews", "retry_decisions", "submission_attempts", "claims"):
+    for table in ("claim_events", "notices", "reviews", "submission_attempts", "claims"):
         op.drop_table(table)

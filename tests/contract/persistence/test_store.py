@@ -7,12 +7,9 @@ from sqlalchemy.exc import StatementError
 
 from domain.claim_state import ClaimState
 from persistence.attempts import ANSWER_LOST, NOT_SENT
-from persistence.decisions import StoredDecision
 from persistence.desk import Notice, Review
 from persistence.store import Store
-from tests.unit.persistence.conftest import NOW
-
-CLAIM = "CLM-001-1"
+from tests.contract.persistence.builders import CLAIM, NOW
 
 
 async def test_a_transaction_that_fails_leaves_nothing(store: Store) -> None:
@@ -80,25 +77,6 @@ async def test_a_send_that_never_left_is_not_counted(store: Store) -> None:
             number = await tx.attempts.start(CLAIM, job, now=NOW)
             await tx.attempts.finish(CLAIM, number, outcome, None, now=NOW)
         assert await tx.attempts.count(CLAIM) == 2
-
-
-async def test_a_decision_is_given_back_to_its_own_job_only(store: Store) -> None:
-    kept = StoredDecision(7, CLAIM, 0, "1+abc", NOW, NOW, {"complete": {"retryCount": 1}})
-    async with store.transaction() as tx:
-        await tx.decisions.keep(kept)
-        assert await tx.decisions.of_job(7, CLAIM, 0) == kept
-        assert await tx.decisions.of_job(8, CLAIM, 0) is None
-        assert await tx.decisions.of_job(7, CLAIM, 1) is None
-
-
-async def test_a_new_decision_for_a_job_takes_the_place_of_the_old(store: Store) -> None:
-    old = StoredDecision(7, CLAIM, 0, "1+abc", NOW, NOW, {"complete": {}})
-    new = StoredDecision(7, CLAIM, 3, "1+abc", NOW, None, {"complete": {}})
-    async with store.transaction() as tx:
-        await tx.decisions.keep(old)
-        await tx.decisions.keep(new)
-        assert await tx.decisions.of_job(7, CLAIM, 0) is None
-        assert await tx.decisions.of_job(7, CLAIM, 3) == new
 
 
 async def test_reviews_and_notices_are_kept_once_per_job(store: Store) -> None:

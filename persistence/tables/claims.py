@@ -1,4 +1,4 @@
-"""The tables; every name and constraint is explicit, so that migrations can speak of them."""
+"""Claims, their sends, and what people see and decide."""
 
 from sqlalchemy import (
     JSON,
@@ -7,21 +7,14 @@ from sqlalchemy import (
     Column,
     Index,
     Integer,
-    MetaData,
     String,
     Table,
     Text,
     UniqueConstraint,
 )
 
-from persistence.types import UtcDateTime
-
-metadata = MetaData(
-    naming_convention={
-        "pk": "pk_%(table_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-    }
-)
+from persistence.tables.base import CLAIM_ID_LENGTH, metadata
+from persistence.types import BigId, UtcDateTime
 
 CLAIM_STATES = (
     "SUBMITTING",
@@ -36,7 +29,7 @@ CLAIM_STATES = (
 claims = Table(
     "claims",
     metadata,
-    Column("claim_id", String(128), primary_key=True),
+    Column("claim_id", String(CLAIM_ID_LENGTH), primary_key=True),
     Column("payer_id", String(64), nullable=False),
     Column("state", String(16), nullable=False),
     Column("retry_count", Integer, nullable=False, default=0),
@@ -47,39 +40,28 @@ claims = Table(
     Column("updated_at", UtcDateTime, nullable=False),
     CheckConstraint("state IN ('" + "', '".join(CLAIM_STATES) + "')", name="state"),
     Index("ix_claims_state", "state", "next_retry_time"),
+    Index("ix_claims_updated_at", "updated_at"),
 )
 
 submission_attempts = Table(
     "submission_attempts",
     metadata,
-    Column("claim_id", String(128), primary_key=True),
+    Column("claim_id", String(CLAIM_ID_LENGTH), primary_key=True),
     Column("attempt", Integer, primary_key=True),
     Column("job_key", BigInteger, nullable=False),
     Column("started_at", UtcDateTime, nullable=False),
     Column("finished_at", UtcDateTime),
     Column("outcome", String(24)),
-    Column("result", JSON),
+    Column("result", JSON(none_as_null=True)),
     Index("ix_submission_attempts_job_key", "job_key"),
-)
-
-retry_decisions = Table(
-    "retry_decisions",
-    metadata,
-    Column("job_key", BigInteger, primary_key=True, autoincrement=False),
-    Column("claim_id", String(128), nullable=False),
-    Column("retry_count", Integer, nullable=False),
-    Column("policy_version", String(64), nullable=False),
-    Column("decided_at", UtcDateTime, nullable=False),
-    Column("next_retry_time", UtcDateTime),
-    Column("result", JSON, nullable=False),
-    Index("ix_retry_decisions_claim_id", "claim_id", "decided_at"),
+    Index("ix_submission_attempts_started_at", "started_at"),
 )
 
 reviews = Table(
     "reviews",
     metadata,
-    Column("review_id", Integer, primary_key=True),
-    Column("claim_id", String(128), nullable=False),
+    Column("review_id", BigId, primary_key=True),
+    Column("claim_id", String(CLAIM_ID_LENGTH), nullable=False),
     Column("job_key", BigInteger, nullable=False),
     Column("round", Integer, nullable=False),
     Column("reason", String(64), nullable=False),
@@ -87,28 +69,31 @@ reviews = Table(
     Column("opened_at", UtcDateTime, nullable=False),
     UniqueConstraint("job_key", name="uq_reviews_job_key"),
     Index("ix_reviews_claim_id", "claim_id"),
+    Index("ix_reviews_opened_at", "opened_at"),
 )
 
 notices = Table(
     "notices",
     metadata,
-    Column("notice_id", Integer, primary_key=True),
-    Column("claim_id", String(128), nullable=False),
+    Column("notice_id", BigId, primary_key=True),
+    Column("claim_id", String(CLAIM_ID_LENGTH), nullable=False),
     Column("job_key", BigInteger, nullable=False),
     Column("recipient", String(64), nullable=False),
     Column("template", String(64), nullable=False),
     Column("recorded_at", UtcDateTime, nullable=False),
     UniqueConstraint("job_key", name="uq_notices_job_key"),
     Index("ix_notices_claim_id", "claim_id"),
+    Index("ix_notices_recorded_at", "recorded_at"),
 )
 
 claim_events = Table(
     "claim_events",
     metadata,
-    Column("sequence", Integer, primary_key=True),
-    Column("claim_id", String(128), nullable=False),
+    Column("sequence", BigId, primary_key=True),
+    Column("claim_id", String(CLAIM_ID_LENGTH), nullable=False),
     Column("at", UtcDateTime, nullable=False),
     Column("event", String(32), nullable=False),
     Column("detail", Text, nullable=False),
     Index("ix_claim_events_claim_id", "claim_id", "sequence"),
+    Index("ix_claim_events_at", "at"),
 )

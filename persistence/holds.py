@@ -1,0 +1,44 @@
+"""Legal holds: claims of which nothing may be removed, whatever their age."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from persistence.dialect import insert_into
+from persistence.tables import legal_holds as holds
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A claim on hold, and why."""
+
+    claim_id: str
+    reason: str
+    placed_at: datetime
+
+
+class Holds:
+    """Holds by claim."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def place(self, hold: Hold) -> bool:
+        """Hold a claim; False when it is held already."""
+        row = {"claim_id": hold.claim_id, "reason": hold.reason, "placed_at": hold.placed_at}
+        statement = insert_into(self._connection, holds).values(row).on_conflict_do_nothing()
+        placed = await self._connection.execute(statement.returning(holds.c.claim_id))
+        return placed.scalar_one_or_none() is not None
+
+    async def release(self, claim_id: str) -> bool:
+        """Let a claim go; False when it was not held."""
+        released = await self._connection.execute(delete(holds).where(holds.c.claim_id == claim_id))
+        return released.rowcount == 1
+
+    async def all(self) -> Sequence[Hold]:
+        """Every hold, oldest first."""
+        query = select(holds.c.claim_id, holds.c.reason, holds.c.placed_at).order_by(holds.c.placed_at)
+        return [Hold(*row) for row in await self._connection.execute(query)]

@@ -1,0 +1,207 @@
+"""What is kept how long, and its removal in bounded batches; claims on legal hold are never touched."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Delete,
+    Select,
+    Table,
+    delete,
+    func,
+    insert,
+    null,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.claim_state import ClaimState
+from persistence.anchors import span
+from persistence.dialect import insert_into
+from persistence.tables import (
+    audit_anchors,
+    audit_events,
+    audit_permits,
+    claim_events,
+    claims,
+    error_statistics,
+    legal_holds,
+    notices,
+    outbox,
+    retry_decisions,
+    reviews,
+    submission_attempts,
+)
+
+YEAR = timedelta(days=365.25)
+
+
+@dataclass(frozen=True, slots=True)
+class Periods:
+    """How long each kind of data is kept; None keeps it for ever."""
+
+    log: timedelta = 5 * YEAR
+    history: timedelta = 5 * YEAR
+    error_analysis: timedelta | None = None
+    payload: timedelta = timedelta(days=90)
+    published: timedelta = timedelta(days=30)
+
+
+class Kind(StrEnum):
+    """Kinds of data, by why they are kept."""
+
+    LOG = "log"
+    HISTORY = "history"
+    PAYLOAD = "payload"
+    PUBLISHED = "published"
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """Rows of one table that share a period; `also` narrows them down."""
+
+    name: str
+    kind: Kind
+    table: Table
+    moment: Column[datetime]
+    also: ColumnElement[bool] | None = None
+
+    def due(self, cutoff: datetime) -> ColumnElement[bool]:
+        """The rows that are old enough and not on hold."""
+        held = select(legal_holds.c.claim_id)
+        old = (self.moment < cutoff) & self.table.c.claim_id.not_in(held)
+        return old if self.also is None else old & self.also
+
+    def batch(self, cutoff: datetime, limit: int) -> Select[tuple[object, ...]]:
+        """The keys of the oldest rows that are due."""
+        return (
+            select(*self.table.primary_key.columns).where(self.due(cutoff)).order_by(self.moment).limit(limit)
+        )
+
+
+FINAL = tuple(state.value for state in ClaimState if state.is_final)
+PAYLOADS = Area(
+    "payloads of sends",
+    Kind.PAYLOAD,
+    submission_attempts,
+    submission_attempts.c.started_at,
+    submission_attempts.c.result.is_not(null()),
+)
+AUDIT = Area("audit events", Kind.LOG, audit_events, audit_events.c.at)
+DECISIONS = Area("decisions", Kind.LOG, retry_decisions, retry_decisions.c.decided_at)
+AREAS = (
+    PAYLOADS,
+    DECISIONS,
+    AUDIT,
+    Area("journal entries", Kind.LOG, claim_events, claim_events.c.at),
+    Area("sends", Kind.HISTORY, submission_attempts, submission_attempts.c.started_at),
+    Area("reviews", Kind.HISTORY, reviews, reviews.c.opened_at),
+    Area("notices", Kind.HISTORY, notices, notices.c.recorded_at),
+    Area("claims", Kind.HISTORY, claims, claims.c.updated_at, claims.c.state.in_(FINAL)),
+    Area("published events", Kind.PUBLISHED, outbox, outbox.c.published_at),
+)
+
+
+def cutoff(area: Area, periods: Periods, now: datetime) -> datetime:
+    """Before which moment an area's rows go; the audit trail goes by whole days."""
+    moment: datetime = now - getattr(periods, area.kind.value)
+    return span(moment.astimezone(UTC).date())[0] if area is AUDIT else moment
+
+
+class Remains:
+    """Counts and removes what is past its period."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def count(self, periods: Periods, *, now: datetime) -> Mapping[str, int]:
+        """How many rows of each area would go now."""
+        numbers = {}
+        for area in AREAS:
+            query = select(func.count()).select_from(area.table).where(area.due(cutoff(area, periods, now)))
+            numbers[area.name] = await self._connection.scalar(query) or 0
+        return numbers
+
+    async def remove(self, area: Area, periods: Periods, *, now: datetime, limit: int) -> int:
+        """Remove one batch of an area; fewer than the limit means that it is done."""
+        moment = cutoff(area, periods, now)
+        if area is PAYLOADS:
+            return await self._empty(moment, limit)
+        if area is AUDIT:
+            return await self._prune(moment, now, limit)
+        if area is DECISIONS:
+            return await self._count_and_delete(moment, limit)
+        return await self._delete(area, moment, limit)
+
+    async def forget_statistics(self, periods: Periods, *, now: datetime) -> int:
+        """Remove error counts past their period, if they have one."""
+        if periods.error_analysis is None:
+            return 0
+        before = (now - periods.error_analysis).astimezone(UTC).date()
+        done = await self._connection.execute(delete(error_statistics).where(error_statistics.c.day < before))
+        return done.rowcount
+
+    async def statistics(self) -> Sequence[tuple[date, str, str, int]]:
+        """Errors counted per day, class and category."""
+        query = select(error_statistics).order_by(*error_statistics.primary_key.columns)
+        return [
+            (row.day, row.error_classification, row.error_category, row.decisions)
+            for row in await self._connection.execute(query)
+        ]
+
+    async def _delete(self, area: Area, moment: datetime, limit: int) -> int:
+        return (await self._connection.execute(_deletion(area, moment, limit))).rowcount
+
+    async def _empty(self, moment: datetime, limit: int) -> int:
+        keys = tuple_(*submission_attempts.primary_key.columns)
+        emptied = update(submission_attempts).where(keys.in_(PAYLOADS.batch(moment, limit)))
+        return (await self._connection.execute(emptied.values(result=None))).rowcount
+
+    async def _prune(self, moment: datetime, now: datetime, limit: int) -> int:
+        """Remove events of anchored days only; their anchors say since when they are gone."""
+        permits = [{"permit": "audit_events:DELETE"}, {"permit": "audit_anchors:UPDATE"}]
+        await self._connection.execute(insert(audit_permits), permits)
+        await self._connection.execute(
+            update(audit_anchors)
+            .where(audit_anchors.c.day < moment.date(), audit_anchors.c.pruned_at.is_(None))
+            .values(pruned_at=now)
+        )
+        last = await self._connection.scalar(
+            select(func.max(audit_anchors.c.day)).where(audit_anchors.c.pruned_at.is_not(None))
+        )
+        removed = await self._delete(AUDIT, span(last)[1], limit) if last else 0
+        await self._connection.execute(delete(audit_permits))
+        return removed
+
+    async def _count_and_delete(self, moment: datetime, limit: int) -> int:
+        """Keep what the decisions teach about errors, without their claims."""
+        columns = retry_decisions.c
+        gone = _deletion(DECISIONS, moment, limit).returning(
+            columns.decided_at, columns.error_classification, columns.error_category
+        )
+        rows = await self._connection.execute(gone)
+        numbers = Counter((at.astimezone(UTC).date(), kind, category) for at, kind, category in rows)
+        if numbers:
+            await self._add_counts(numbers)
+        return numbers.total()
+
+    async def _add_counts(self, numbers: Mapping[tuple[date, str, str], int]) -> None:
+        columns = "day", "error_classification", "error_category"
+        rows = [dict(zip(columns, key, strict=True)) | {"decisions": n} for key, n in numbers.items()]
+        statement = insert_into(self._connection, error_statistics)
+        added = error_statistics.c.decisions + statement.excluded.decisions
+        await self._connection.execute(
+            statement.on_conflict_do_update(index_elements=list(columns), set_={"decisions": added}), rows
+        )
+
+
+def _deletion(area: Area, moment: datetime, limit: int) -> Delete:
+    keys = tuple_(*area.table.primary_key.columns)
+    return delete(area.table).where(keys.in_(area.batch(moment, limit)))

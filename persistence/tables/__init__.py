@@ -1,0 +1,28 @@
+"""The tables; every name and constraint is explicit, so that migrations can speak of them."""
+
+from persistence.tables.audit import audit_anchors, audit_events, audit_permits, policies
+from persistence.tables.base import metadata
+from persistence.tables.claims import claim_events, claims, notices, reviews, submission_attempts
+from persistence.tables.decisions import retry_decisions
+from persistence.tables.idempotency import idempotency_records
+from persistence.tables.outbox import leases, outbox
+from persistence.tables.retention import error_statistics, legal_holds
+
+__all__ = [
+    "audit_anchors",
+    "audit_events",
+    "audit_permits",
+    "claim_events",
+    "claims",
+    "error_statistics",
+    "idempotency_records",
+    "leases",
+    "legal_holds",
+    "metadata",
+    "notices",
+    "outbox",
+    "policies",
+    "retry_decisions",
+    "reviews",
+    "submission_attempts",
+]

@@ -1,0 +1,164 @@
+"""The audit trail: append-only, chained, anchored; whatever is done to it is found."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from persistence.policies import document, restored
+from persistence.store import Store
+from persistence.verification import Problem
+from tests.contract.persistence.builders import CLAIM, NOW, POLICY, REFUSAL, draft, later
+from workers.retention import set_due_anchors
+
+UNLOCK = "INSERT INTO audit_permits VALUES ('audit_events:UPDATE'), ('audit_events:DELETE')"
+
+
+async def some_decisions(store: Store) -> None:
+    for n in range(6):
+        await store.record(draft(count=n, now=later(hours=n)))
+    await store.record(draft("CLM-002-2", error=REFUSAL))
+    await store.record(draft("CLM-003-3", profile="RN-BIL-005", code="HTTP:503", error=""))
+    await store.record(draft("CLM-004-4", error="CPF 123.456.789-09 timeout"))
+
+
+async def problems(store: Store) -> list[Problem]:
+    async with store.reading() as tx:
+        return [problem async for problem in tx.verification.problems()]
+
+
+async def tamper(database: AsyncEngine, *statements: str) -> None:
+    """What somebody with all rights in the database can do."""
+    async with database.begin() as connection:
+        for statement in (UNLOCK, *statements, "DELETE FROM audit_permits"):
+            await connection.execute(text(statement))
+
+
+async def test_an_untouched_trail_is_whole(store: Store) -> None:
+    await some_decisions(store)
+    await set_due_anchors(store, later(days=2))
+    async with store.reading() as tx:
+        assert [problem async for problem in tx.verification.problems()] == []
+        tally = tx.verification.tally
+    assert (tally.decisions, tally.anchors) == (9, 2)
+
+
+@pytest.mark.parametrize("table", ["audit_events", "audit_anchors", "policies"])
+@pytest.mark.parametrize("change", ["UPDATE {0} SET {1} = {1}", "DELETE FROM {0}"])
+async def test_the_database_itself_refuses_to_change_or_delete(
+    store: Store, database: AsyncEngine, table: str, change: str
+) -> None:
+    await some_decisions(store)
+    await set_due_anchors(store, later(days=2))
+    column = {"audit_events": "data", "audit_anchors": "digest", "policies": "document"}[table]
+    with pytest.raises(DBAPIError, match="append-only"):
+        async with database.begin() as connection:
+            await connection.execute(text(change.format(table, column)))
+
+
+@pytest.mark.parametrize("kind", ["postgresql"], indirect=True)
+async def test_postgresql_refuses_to_empty_the_trail_too(database: AsyncEngine) -> None:
+    with pytest.raises(DBAPIError, match="append-only"):
+        async with database.begin() as connection:
+            await connection.execute(text("TRUNCATE audit_events"))
+
+
+async def test_a_changed_event_is_found(store: Store, database: AsyncEngine) -> None:
+    await some_decisions(store)
+    await tamper(
+        database,
+        f"UPDATE audit_events SET data = replace(data, 'TIMEOUT', 'time') WHERE claim_id = '{CLAIM}' AND sequence = 1",  # noqa: E501, S608
+    )
+    assert Problem(f"{CLAIM} event 1", "it was changed") in await problems(store)
+
+
+async def test_a_removed_event_is_found(store: Store, database: AsyncEngine) -> None:
+    await some_decisions(store)
+    await tamper(database, f"DELETE FROM audit_events WHERE claim_id = '{CLAIM}' AND sequence = 3")  # noqa: S608
+    assert await problems(store) == [Problem(f"{CLAIM} event 4", "event 3 before it is missing")]
+
+
+async def test_a_removed_beginning_is_found(store: Store, database: AsyncEngine) -> None:
+    await some_decisions(store)
+    await tamper(database, f"DELETE FROM audit_events WHERE claim_id = '{CLAIM}' AND sequence <= 6")  # noqa: S608
+    found = await problems(store)
+    assert Problem(f"{CLAIM} event 1", "missing: the chain begins with event 7") in found
+
+
+async def test_a_removed_end_is_found(store: Store, database: AsyncEngine) -> None:
+    await some_decisions(store)
+    await tamper(database, "DELETE FROM audit_events WHERE claim_id = 'CLM-002-2' AND sequence = 4")
+    expected = Problem("CLM-002-2 event 4", "the decision is kept, but its event is gone")
+    assert await problems(store) == [expected]
+
+
+async def test_a_removed_claim_is_found_by_the_anchor_of_its_day(store: Store, database: AsyncEngine) -> None:
+    await some_decisions(store)
+    await set_due_anchors(store, later(days=2))
+    await tamper(
+        database,
+        "DELETE FROM audit_events WHERE claim_id = 'CLM-002-2'",
+        "DELETE FROM retry_decisions WHERE claim_id = 'CLM-002-2'",
+    )
+    [problem] = await problems(store)
+    assert problem.where == f"anchor of {NOW.date()}"
+
+
+async def test_reordered_events_are_found(store: Store, database: AsyncEngine) -> None:
+    await some_decisions(store)
+    place = f"WHERE claim_id = '{CLAIM}' AND sequence ="
+    await tamper(
+        database,
+        f"UPDATE audit_events SET sequence = 999 {place} 2",  # noqa: S608
+        f"UPDATE audit_events SET sequence = 2 {place} 3",  # noqa: S608
+        f"UPDATE audit_events SET sequence = 3 {place} 999",  # noqa: S608
+    )
+    assert {problem.where for problem in await problems(store)} >= {f"{CLAIM} event 2", f"{CLAIM} event 3"}
+
+
+async def test_a_decision_that_does_not_follow_from_its_policy_is_found(store: Store) -> None:
+    honest = draft()
+    assert honest.retry is not None
+    wait = honest.retry.backoff
+    forged = type(wait)(wait.retry_count, wait.base_seconds, wait.low_seconds, wait.high_seconds, 0.5, 3_600)
+    given = type(honest.retry)(
+        **{name: getattr(honest.retry, name) for name in honest.retry.__dataclass_fields__}
+        | {"backoff": forged, "next_retry_time": NOW + timedelta(hours=1)}
+    )
+    await store.record(draft(decision=given))
+    [problem] = await problems(store)
+    assert problem.where == f"{CLAIM} event 5"
+    assert problem.what == "it does not follow from its policy: backoffMinutes, nextRetryTime"
+
+
+async def test_a_policy_that_is_not_kept_is_named(store: Store, database: AsyncEngine) -> None:
+    await store.record(draft())
+    async with database.begin() as connection:
+        await connection.execute(text("INSERT INTO audit_permits VALUES ('policies:DELETE')"))
+        await connection.execute(text("DELETE FROM policies"))
+        await connection.execute(text("DELETE FROM audit_permits"))
+    [problem] = await problems(store)
+    assert "is not kept" in problem.what
+
+
+@pytest.mark.parametrize("profile", ["RN-BIL-004", "RN-BIL-005"])
+def test_a_policy_comes_back_as_it_was(profile: str) -> None:
+    policy = POLICY.under(profile)
+    back = restored(document(policy))
+    assert document(back) == document(policy)
+    assert (back.label, back.limits, back.catalog, back.profile) == (
+        policy.label, policy.limits, policy.catalog, policy.profile
+    )  # fmt: skip
+
+
+async def test_a_day_is_anchored_once_it_is_over_and_settled(store: Store) -> None:
+    await some_decisions(store)
+    midnight = NOW.replace(hour=0, minute=0) + timedelta(days=1)
+    assert await set_due_anchors(store, midnight + timedelta(minutes=59)) == 0
+    assert await set_due_anchors(store, midnight + timedelta(minutes=61)) == 1
+    assert await set_due_anchors(store, midnight + timedelta(days=3, hours=2)) == 3
+    async with store.reading() as tx:
+        anchors = await tx.anchors.all()
+    assert [anchor.events for anchor in anchors] == [50, 0, 0, 0]

@@ -1,0 +1,142 @@
+"""Retention: what is past its period goes, in bounded batches; what is held or young stays."""
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from domain.claim_state import ClaimState
+from persistence.desk import Notice, Review
+from persistence.holds import Hold
+from persistence.retention import YEAR, Periods
+from persistence.store import Store
+from tests.contract.persistence.builders import NOW, draft, later
+from workers.retention import apply, preview, set_due_anchors
+
+OLD, HELD, YOUNG = "CLM-OLD-1", "CLM-HELD-2", "CLM-YOUNG-3"
+SIX_YEARS = NOW + 6 * YEAR
+PERIODS = Periods()
+
+
+async def story(store: Store, claim: str, at: datetime, job: int) -> None:
+    async with store.transaction() as tx:
+        await tx.claims.put(claim, "payer-1", ClaimState.SUBMITTING, now=at)
+        await tx.attempts.start(claim, job, now=at)
+        await tx.attempts.finish(claim, 1, "FAILED", {"complete": {}}, now=at)
+    await store.record(draft(claim, now=at, job_key=job))
+    async with store.transaction() as tx:
+        await tx.reviews.open(Review(claim, 0, "PERMANENT_ERROR", "why"), job_key=job, now=at)
+        await tx.notices.record(Notice(claim, "REGISTRATION", "x"), job_key=job, now=at)
+        await tx.claims.move(claim, ClaimState.WRITTEN_OFF, now=at)
+        await tx.outbox.published([e.event_id for e in await tx.outbox.unpublished(9)], now=at)
+
+
+@pytest.fixture
+async def stories(store: Store) -> Store:
+    await story(store, OLD, NOW, 1)
+    await story(store, HELD, NOW, 2)
+    await story(store, YOUNG, NOW + 5 * YEAR, 3)
+    await store.run(lambda tx: tx.holds.place(Hold(HELD, "case 7", NOW)))
+    async with store.transaction() as tx:  # as the daily process would have done, day by day
+        await tx.anchors.set(NOW.date(), now=later(days=1))
+    return store
+
+
+async def about(store: Store, claim: str) -> set[str]:
+    async with store.reading() as tx:
+        return {line.split('"')[3] for line in [line async for line in tx.export.lines(claim)]}
+
+
+EVERYTHING = {
+    "claims", "submission_attempts", "retry_decisions", "reviews", "notices", "claim_events", "audit_events"
+}  # fmt: skip
+
+
+async def test_a_dry_run_counts_and_removes_nothing(stories: Store) -> None:
+    counted = await preview(stories, PERIODS, SIX_YEARS)
+    assert counted["claims"] == counted["decisions"] == counted["sends"] == 1
+    assert counted["audit events"] == 6
+    assert counted["payloads of sends"] == 2
+    assert await preview(stories, PERIODS, SIX_YEARS) == counted
+    assert await about(stories, OLD) == EVERYTHING | {"outbox"}
+
+
+async def test_a_run_removes_what_the_dry_run_counted(stories: Store) -> None:
+    counted = await preview(stories, PERIODS, SIX_YEARS)
+    removed = await apply(stories, PERIODS, SIX_YEARS)
+    assert {name: removed[name] for name in counted} == counted
+    assert await about(stories, OLD) == set()
+    assert await about(stories, YOUNG) == EVERYTHING
+    assert set((await preview(stories, PERIODS, SIX_YEARS)).values()) == {0}
+
+
+async def test_a_claim_on_legal_hold_keeps_everything(stories: Store) -> None:
+    await apply(stories, PERIODS, SIX_YEARS)
+    assert await about(stories, HELD) == EVERYTHING | {"outbox", "legal_holds"}
+    assert await stories.run(lambda tx: tx.holds.release(HELD))
+    await apply(stories, PERIODS, SIX_YEARS)
+    assert await about(stories, HELD) == set()
+
+
+async def test_after_a_run_the_audit_trail_still_verifies(stories: Store) -> None:
+    await apply(stories, PERIODS, SIX_YEARS)
+    async with stories.reading() as tx:
+        assert [problem async for problem in tx.verification.problems()] == []
+        [anchor] = await tx.anchors.all()
+    assert anchor.pruned_at == SIX_YEARS
+
+
+async def test_events_of_a_day_without_anchor_are_not_removed(store: Store) -> None:
+    await story(store, OLD, NOW, 1)
+    removed = await apply(store, PERIODS, SIX_YEARS)
+    assert removed["audit events"] == 0
+    assert "audit_events" in await about(store, OLD)
+
+
+async def test_small_batches_come_to_the_same(store: Store) -> None:
+    for n in range(9):
+        await store.record(draft(f"CLM-1-{n}"))
+    await set_due_anchors(store, later(days=2))
+    removed = await apply(store, PERIODS, SIX_YEARS, batch=2)
+    assert (removed["decisions"], removed["audit events"], removed["journal entries"]) == (9, 54, 9)
+
+
+async def test_a_run_ends_after_its_share_of_batches(store: Store) -> None:
+    for n in range(9):
+        await store.record(draft(f"CLM-1-{n}"))
+    removed = await apply(store, PERIODS, SIX_YEARS, batch=2, batches=3)
+    assert removed["decisions"] == 4
+
+
+async def test_errors_stay_counted_when_their_decisions_are_gone(stories: Store) -> None:
+    await apply(stories, PERIODS, SIX_YEARS, batch=1)
+    async with stories.reading() as tx:
+        [(day, classification, _, number)] = await tx.remains.statistics()
+    assert (day, classification, number) == (NOW.date(), "TRANSIENT", 1)
+
+
+async def test_error_counts_go_too_where_a_period_is_set(stories: Store) -> None:
+    limited = Periods(error_analysis=5 * YEAR)
+    removed = await apply(stories, limited, SIX_YEARS)
+    assert removed["error counts"] == 1
+
+
+async def test_payloads_go_earlier_than_their_history(store: Store) -> None:
+    await story(store, OLD, NOW, 1)
+    removed = await apply(store, PERIODS, NOW + timedelta(days=91))
+    assert removed["payloads of sends"] == 1
+    assert "submission_attempts" in await about(store, OLD)
+
+
+async def test_a_claim_that_is_not_closed_stays(store: Store) -> None:
+    async with store.transaction() as tx:
+        await tx.claims.put(OLD, "payer-1", ClaimState.IN_REVIEW, now=NOW)
+    await apply(store, PERIODS, SIX_YEARS)
+    assert "claims" in await about(store, OLD)
+
+
+async def test_a_hold_is_placed_once_and_released_once(store: Store) -> None:
+    hold = Hold(OLD, "case 7", NOW)
+    assert [await store.run(lambda tx: tx.holds.place(hold)) for _ in range(2)] == [True, False]
+    async with store.reading() as tx:
+        assert await tx.holds.all() == [hold]
+    assert [await store.run(lambda tx: tx.holds.release(OLD)) for _ in range(2)] == [True, False]

@@ -1,0 +1,131 @@
+"""The database away, full, locked or busy: jobs fail with backoff, readiness says so, all recovers."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from gateways.clock import WallClock
+from gateways.payer.scripted import Script, ScriptedPayer
+from persistence.database import DatabaseError, Limits, open_database, sqlite_url
+from persistence.migrations import migrate
+from persistence.store import Store
+from tests.integration.cable import Cable
+from tests.integration.databases import Postgres
+from workers.jobs import all_handlers
+from workers.policy import load_policy
+from workers.runtime import Complete, Fail, Job, JobHandler, Outcome
+
+IMPATIENT = Limits(connections=1, pool_seconds=0.2, lock_seconds=0.2)
+
+
+def job(key: int, retries: int = 3) -> Job:
+    variables = {"claimId": f"CLM-T-{key}", "submissionError": "TIMEOUT", "retryCount": 0}
+    return Job(key, "analyze-retry", "Task", key, retries, {}, variables)
+
+
+def handler(store: Store) -> JobHandler:
+    handlers = all_handlers(store, ScriptedPayer(Script()), load_policy, WallClock())
+    return next(handler for handler in handlers if handler.type == "analyze-retry")
+
+
+async def decided(store: Store, key: int, retries: int = 3) -> Outcome:
+    return await handler(store).handle(job(key, retries))
+
+
+@asynccontextmanager
+async def opened(url: str, limits: Limits) -> AsyncIterator[AsyncEngine]:
+    engine = open_database(url, limits)
+    try:
+        yield engine
+    finally:
+        await engine.dispose()
+
+
+@pytest.fixture
+async def cable(postgres: Postgres) -> AsyncIterator[Cable]:
+    name = "reenvio_cable"
+    laid = Cable(await postgres.create(name, postgres.template))
+    await laid.mend()
+    yield laid
+    await laid.cut()
+    await postgres.drop(name)
+
+
+async def test_a_database_that_went_away_comes_back_without_a_restart(cable: Cable) -> None:
+    async with opened(cable.url, Limits()) as engine:
+        store = Store(engine)
+        assert isinstance(await decided(store, 1), Complete)
+        await cable.cut()
+        assert not await store.answers()
+        failures = [await decided(store, 2, retries) for retries in (3, 2, 1)]
+        await cable.mend()
+        assert isinstance(await decided(store, 2), Complete)
+        assert await store.answers()
+    assert all(isinstance(failure, Fail) for failure in failures)
+    assert "DATABASE_URL" in getattr(failures[0], "message", "")
+
+
+async def test_the_engines_retries_outlast_a_minute_without_database(cable: Cable) -> None:
+    async with opened(cable.url, Limits()) as engine:
+        await cable.cut()
+        waits = timedelta()
+        for retries in (3, 2):
+            failure = await decided(Store(engine), 1, retries)
+            assert isinstance(failure, Fail)
+            waits += failure.backoff
+        await cable.mend()
+    assert waits > timedelta(seconds=60)
+
+
+async def test_a_pool_without_a_free_connection_is_waited_for_and_then_told(url: str) -> None:
+    async with opened(url, IMPATIENT) as engine:
+        store = Store(engine)
+        async with store.reading():
+            assert isinstance(await decided(store, 1), Fail)
+            assert not await store.answers()
+        assert isinstance(await decided(store, 1), Complete)
+
+
+async def test_a_lock_that_somebody_holds_is_waited_for_and_then_told(url: str) -> None:
+    async with opened(url, Limits()) as other, opened(url, IMPATIENT) as engine:
+        store = Store(engine)
+        async with other.begin() as holder:
+            if other.dialect.name == "postgresql":
+                await holder.execute(text("LOCK TABLE retry_decisions IN ACCESS EXCLUSIVE MODE"))
+            assert isinstance(await decided(store, 1), Fail)
+        assert isinstance(await decided(store, 1), Complete)
+
+
+async def test_a_full_disk_fails_jobs_until_there_is_room_and_loses_nothing(tmp_path: Path) -> None:
+    """By SQLite's own limit of pages, which it reports as a full disk."""
+    async with opened(sqlite_url(tmp_path / "small.db"), Limits(connections=1)) as engine:
+        await migrate(engine)
+        store = Store(engine)
+        await _limit_pages(engine, "page_count + 4")
+        outcomes = [await decided(store, key) for key in range(1, 40)]
+        kept = sum(isinstance(outcome, Complete) for outcome in outcomes)
+        assert 0 < kept < len(outcomes)
+        await _limit_pages(engine, "max_page_count + 10000")
+        assert all([isinstance(await decided(store, key), Complete) for key in range(1, 40)])
+        async with store.reading() as tx:
+            assert [problem async for problem in tx.verification.problems()] == []
+            assert tx.verification.tally.decisions == len(outcomes)
+
+
+async def _limit_pages(engine: AsyncEngine, expression: str) -> None:
+    async with engine.connect() as connection:
+        name, _, more = expression.partition(" + ")
+        pages = int(await connection.scalar(text(f"PRAGMA {name}")) or 0) + int(more)
+        await connection.execute(text(f"PRAGMA max_page_count = {pages}"))
+
+
+async def test_a_file_that_is_no_database_is_one_line_of_advice(tmp_path: Path) -> None:
+    (tmp_path / "x.db").write_bytes(b"not a database at all" * 100)
+    async with opened(f"sqlite+aiosqlite:///{tmp_path}/x.db", Limits()) as engine:
+        with pytest.raises(DatabaseError, match="DATABASE_URL"):
+            await Store(engine).run(lambda tx: tx.claims.all())

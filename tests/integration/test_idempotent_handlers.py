@@ -1,0 +1,221 @@
+"""A handler that declares an operation: run once, answered from the record, restarted when it died."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from domain.submission import Accepted, Failed, SendOutcome, Submission, Unavailable
+from persistence.cipher import Cipher
+from persistence.idempotency import OperationStatus
+from persistence.keys import cipher_of, new_key
+from persistence.store import Store
+from tests.contract.persistence.builders import NOW, later
+from workers.idempotency import Memory, Operation, idempotent, operation_key
+from workers.jobs import all_handlers
+from workers.policy import load_policy
+from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
+
+OPERATION = Operation("submit_claim", inputs=("claimId", "retryCount"), undone=frozenset({"NOT_DONE"}))
+
+
+@dataclass
+class Time:
+    """A clock that tests move."""
+
+    moment: datetime = NOW
+
+    async def now(self) -> datetime:
+        return self.moment
+
+
+@dataclass
+class Work:
+    """A handler's coroutine with answers to give; counts its runs."""
+
+    answers: list[Outcome | Exception] = field(default_factory=lambda: [Complete({"protocolNumber": "P-1"})])
+    runs: int = 0
+
+    async def __call__(self, _job: Job) -> Outcome:
+        self.runs += 1
+        answer = self.answers[min(self.runs, len(self.answers)) - 1]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.fixture
+def clock() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def cipher() -> Cipher:
+    return cipher_of(new_key("k1"))
+
+
+@pytest.fixture
+def memory(store: Store, clock: Time, cipher: Cipher) -> Memory:
+    return Memory(store, cipher, clock)
+
+
+def once(
+    work: Callable[[Job], Awaitable[Outcome]], memory: Memory
+) -> Callable[[Job], Coroutine[None, None, Outcome]]:
+    handler = JobHandler("submit-claim", ("claimId",), work, time_limit=timedelta(minutes=4))
+    guarded = idempotent(handler, OPERATION, memory)
+
+    async def handle(job: Job) -> Outcome:
+        return await guarded.handle(job)
+
+    return handle
+
+
+def job(**variables: object) -> Job:
+    return Job(7, "submit-claim", "Task_SubmitClaim", 42, 3, {}, {"claimId": "CLM-1-1"} | variables)
+
+
+async def status(memory: Memory) -> OperationStatus | None:
+    async with memory.store.reading() as tx:
+        record = await tx.idempotency.find_by_key(operation_key(job(), OPERATION).text)
+    return record.status if record else None
+
+
+async def test_a_repetition_gets_the_first_result_without_running(memory: Memory) -> None:
+    work = Work()
+    handle = once(work, memory)
+    assert [await handle(job()) for _ in range(3)] == [Complete({"protocolNumber": "P-1"})] * 3
+    assert work.runs == 1
+
+
+async def test_a_business_error_is_a_result_too(memory: Memory) -> None:
+    work = Work([Throw("SUBMISSION_FAILED", "TIMEOUT", {"submissionError": "TIMEOUT"})])
+    handle = once(work, memory)
+    assert await handle(job()) == await handle(job())
+    assert work.runs == 1
+
+
+async def test_other_inputs_are_another_execution_and_2_is_the_same_as_2_0(memory: Memory) -> None:
+    work = Work()
+    handle = once(work, memory)
+    for variables in ({}, {"retryCount": 1}, {"retryCount": 2}, {"retryCount": 2.0}, {"other": 1}):
+        await handle(job(**variables))
+    assert work.runs == 3
+
+
+async def test_the_result_is_unreadable_in_the_database(memory: Memory, database: AsyncEngine) -> None:
+    await once(Work([Complete({"name": "Maria da Silva"})]), memory)(job())
+    async with database.connect() as connection:
+        stored = str(await connection.scalar(text("SELECT result_data FROM idempotency_records")))
+    assert stored.startswith("g1:k1:")
+    assert "Maria" not in stored
+
+
+async def test_who_comes_while_it_runs_is_told_to_come_back_when_the_lease_is_over(
+    memory: Memory, clock: Time
+) -> None:
+    running, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(_job: Job) -> Outcome:
+        running.set()
+        await go_on.wait()
+        return Complete()
+
+    first = asyncio.create_task(once(slow, memory)(job()))
+    await running.wait()
+    clock.moment = later(minutes=1)
+    refused = await once(Work(), memory)(job())
+    assert isinstance(refused, Fail)
+    assert refused.backoff == timedelta(minutes=3, seconds=11)
+    go_on.set()
+    assert await first == Complete()
+
+
+async def test_a_crash_may_be_repeated_three_times_then_a_person_must_look(memory: Memory) -> None:
+    work = Work([ValueError("CPF 123.456.789-09")])
+    handle = once(work, memory)
+    for _ in range(4):
+        with pytest.raises(ValueError, match="CPF"):
+            await handle(job())
+    incident = await handle(job())
+    assert isinstance(incident, Incident)
+    assert "RN-IdempotencyRecord" in incident.message
+    assert "ValueError" in incident.message
+    assert "CPF" not in incident.message
+    assert "reenvio retention unlock 42" in incident.message
+    assert work.runs == 4
+
+
+async def test_an_answer_that_is_no_result_may_start_again(memory: Memory) -> None:
+    again = Fail("payer's certificate expired", timedelta(seconds=5))
+    handle = once(Work([again, Complete({"ok": True})]), memory)
+    assert await handle(job()) == again
+    assert await status(memory) is OperationStatus.FAILED
+    assert await handle(job()) == Complete({"ok": True})
+
+
+async def test_what_was_not_done_is_not_remembered_however_often(memory: Memory) -> None:
+    handle = once(Work([Throw("NOT_DONE", "payer is down")]), memory)
+    for _ in range(6):
+        assert isinstance(await handle(job()), Throw)
+    assert await status(memory) is None
+
+
+async def test_a_worker_that_was_stopped_leaves_it_to_the_next_after_its_lease(
+    memory: Memory, clock: Time
+) -> None:
+    async def endless(_job: Job) -> Outcome:
+        await asyncio.Event().wait()
+        return Complete()
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.3):
+            await once(endless, memory)(job())
+    assert isinstance(await once(Work(), memory)(job()), Fail)
+    clock.moment = later(minutes=4, seconds=11)
+    assert isinstance(await once(Work(), memory)(job()), Complete)
+
+
+async def test_after_a_day_it_may_run_again(memory: Memory, clock: Time) -> None:
+    work = Work()
+    handle = once(work, memory)
+    await handle(job())
+    clock.moment = later(hours=25)
+    await handle(job())
+    assert work.runs == 2
+
+
+class Payer:
+    """Answers by plan and counts what reached it."""
+
+    def __init__(self, *answers: SendOutcome) -> None:
+        self.answers = list(answers)
+        self.sent: list[Submission] = []
+
+    async def send(self, submission: Submission, _now: datetime) -> SendOutcome:
+        self.sent.append(submission)
+        return self.answers[len(self.sent) - 1]
+
+
+async def test_submit_claim_declares_it(store: Store, cipher: Cipher, clock: Time) -> None:
+    down = Unavailable("breaker open", later(minutes=10))
+    payer = Payer(down, down, Failed("TIMEOUT"), Accepted("P-1"))
+    handlers = all_handlers(store, payer, load_policy, clock, cipher=cipher)
+    [submit] = [handler for handler in handlers if handler.type == "submit-claim"]
+    assert {"claimId", "payerId", "retryCount", "reviewRound"} <= set(submit.variables)
+
+    async def send(key: int, **variables: object) -> Outcome:
+        given = {"claimId": "CLM-1-1", "payerId": "p"} | variables
+        return await submit.handle(Job(key, submit.type, "Task_SubmitClaim", 1, 3, {}, given))
+
+    for key in (1, 2):
+        assert isinstance(await send(key), Throw)
+    first = await send(3)
+    assert await send(4) == first
+    assert await send(5, retryCount=1) == Complete({"protocolNumber": "P-1"})
+    assert await send(6, retryCount=1) == Complete({"protocolNumber": "P-1"})
+    assert len(payer.sent) == 4

@@ -1,0 +1,133 @@
+"""The commands of the memory, as a person runs them."""
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from persistence.store import Store
+from tests.contract.persistence.builders import CLAIM, draft
+
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is the contract suite's part
+PROGRAM = """
+import typer
+from workers.cli.audit import audit_app
+from workers.cli.errors import plain_errors
+from workers.cli.relay import relay
+from workers.cli.retention import retention_app
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.add_typer(audit_app, name="audit")
+app.add_typer(retention_app, name="retention")
+app.command()(relay)
+with plain_errors():
+    app()
+"""
+
+
+class Terminal:
+    """Runs `reenvio` commands against one database."""
+
+    def __init__(self, url: str, home: Path) -> None:
+        self._environment = os.environ | {"DATABASE_URL": url, "REENVIO_HOME": str(home), "REDIS_URL": ""}
+
+    async def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
+        child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            PROGRAM,
+            *arguments,
+            env=self._environment | environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await child.communicate()
+        assert b"Traceback" not in err
+        return child.returncode or 0, out.decode(), err.decode()
+
+
+@pytest.fixture
+def terminal(url: str, tmp_path: Path) -> Terminal:
+    return Terminal(url, tmp_path)
+
+
+async def test_audit_shows_verifies_and_exports(terminal: Terminal, store: Store, tmp_path: Path) -> None:
+    await store.record(draft())
+    code, out, _ = await terminal.run("audit", "show", CLAIM)
+    assert code == 0
+    assert [line.split()[2] for line in out.splitlines()][-2:] == ["DECIDED", "SCHEDULED"]
+    code, out, _ = await terminal.run("audit", "verify")
+    assert (code, out) == (0, "6 events, 1 decisions, 0 daily anchors: all as they were written.\n")
+    file = tmp_path / "export.jsonl"
+    code, _, err = await terminal.run("audit", "export", CLAIM, "--output", str(file))
+    assert (code, err) == (0, f"9 records of {CLAIM}.\n")
+    records = [json.loads(line)["record"] for line in file.read_text().splitlines()]
+    assert set(records) == {"retry_decisions", "claim_events", "audit_events", "outbox"}
+
+
+async def test_verify_names_what_was_changed_and_exits_1(
+    terminal: Terminal, store: Store, database: AsyncEngine
+) -> None:
+    await store.record(draft())
+    async with database.begin() as connection:
+        await connection.execute(text("INSERT INTO audit_permits VALUES ('audit_events:UPDATE')"))
+        await connection.execute(text("UPDATE audit_events SET job_key = 0 WHERE sequence = 2"))
+        await connection.execute(text("DELETE FROM audit_permits"))
+    code, out, _ = await terminal.run("audit", "verify")
+    assert code == 1
+    assert out.splitlines()[0] == f"{CLAIM} event 2: it was changed"
+
+
+async def test_a_claim_nobody_knows_is_one_line(terminal: Terminal) -> None:
+    code, _, err = await terminal.run("audit", "show", "CLM-9-9")
+    assert (code, err) == (1, "Nothing was decided about CLM-9-9 here.\n")
+
+
+async def test_a_claim_is_held_listed_and_released(terminal: Terminal) -> None:
+    _, out, _ = await terminal.run("retention", "hold", CLAIM, "--reason", "case 7")
+    assert out == f"{CLAIM} is now on hold.\n"
+    _, out, _ = await terminal.run("retention", "holds")
+    assert out.split()[0] == CLAIM
+    code, _, _ = await terminal.run("retention", "release", CLAIM)
+    assert code == 0
+    code, _, err = await terminal.run("retention", "release", CLAIM)
+    assert (code, err) == (1, f"{CLAIM} is not on hold: see `reenvio retention holds`.\n")
+
+
+async def test_retention_counts_first_and_then_removes(terminal: Terminal, store: Store) -> None:
+    await store.record(draft(now=draft().decision.decided_at.replace(year=2015)))
+    _, out, _ = await terminal.run("retention", "run", "--dry-run")
+    assert "1  decisions would be removed" in out
+    _, out, _ = await terminal.run("retention", "run")
+    assert "1  decisions removed" in out
+    assert "6  audit events removed" in out
+
+
+async def test_the_relay_says_how_far_behind_it_is_and_carries(
+    terminal: Terminal, store: Store, tmp_path: Path
+) -> None:
+    await store.record(draft())
+    _, out, _ = await terminal.run("relay", "--lag")
+    assert out.startswith("1 events wait, the oldest since 2026-01-12T10:40:00")
+    _, out, _ = await terminal.run("relay", "--once")
+    assert out == "1 events carried.\n"
+    assert (tmp_path / "events.jsonl").read_text().count("\n") == 1
+    code, _, err = await terminal.run("relay", "--once", REDIS_URL="http://x")
+    assert code == 2
+    assert "REDIS_URL" in err
+
+
+async def test_nothing_to_unlock_is_one_line(terminal: Terminal) -> None:
+    code, _, err = await terminal.run("retention", "unlock", "42")
+    assert (code, err) == (1, "No operation of instance 42 has failed for good: nothing to unlock.\n")
+
+
+async def test_a_database_without_schema_says_what_to_run(empty_url: str, tmp_path: Path) -> None:
+    code, _, err = await Terminal(empty_url, tmp_path).run("audit", "verify")
+    assert code == 2
+    assert "reenvio migrate" in err

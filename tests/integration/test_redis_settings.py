@@ -1,0 +1,50 @@
+"""The relay looks at Redis before it trusts it."""
+
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from gateways.redis import open_stream
+from gateways.sink import SinkError
+from tests.integration.redis_server import redis_stream
+from workers.cli.relay import check_sink
+from workers.memory_settings import MemorySettings
+from workers.settings import SettingsError
+
+UNSAFE = ("--appendonly", "no", "--maxmemory-policy", "allkeys-lru")
+
+
+async def test_the_settings_we_ship_are_the_required_ones(tmp_path: Path) -> None:
+    async with redis_stream(tmp_path) as stream:
+        assert await stream.problems() == ()
+
+
+async def test_settings_that_lose_events_are_refused_or_warned_about(tmp_path: Path) -> None:
+    async with redis_stream(tmp_path, *UNSAFE) as stream:
+        with pytest.raises(SettingsError, match=r"appendonly is no.*maxmemory-policy is allkeys-lru"):
+            await check_sink(stream, MemorySettings(redis_unsafe="refuse"))
+        with capture_logs() as logs:
+            await check_sink(stream, MemorySettings(redis_unsafe="warn"))
+    assert [entry["event"] for entry in logs] == ["redis_unsafe", "redis_unsafe"]
+
+
+async def test_a_redis_that_hides_its_settings_is_told_so(tmp_path: Path) -> None:
+    async with redis_stream(tmp_path, "--rename-command", "CONFIG", "HIDDEN") as stream:
+        [problem] = await stream.problems()
+    assert "does not show its settings" in problem
+
+
+async def test_a_redis_that_is_away_is_waited_for(tmp_path: Path) -> None:
+    stream = open_stream(f"unix://{tmp_path}/nobody.sock")
+    with pytest.raises(SinkError, match="REDIS_URL"):
+        await stream.problems()
+    with capture_logs() as logs:
+        await check_sink(stream, MemorySettings())
+    assert [entry["event"] for entry in logs] == ["redis_not_checked"]
+    await stream.close()
+
+
+def test_an_address_that_makes_no_sense_is_a_setting_to_mend(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="REDIS_URL"):
+        MemorySettings.model_validate({"redis_url": "http://x"}).sink(tmp_path)

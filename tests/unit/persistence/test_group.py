@@ -1,0 +1,98 @@
+"""Group commit: who arrives during a commit shares the next; nobody waits for a stranger's mistake."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from sqlalchemy.exc import IntegrityError, OperationalError
+
+from persistence.group import GroupCommit
+
+
+class Commits:
+    """Remembers which works were committed together; each commit takes one turn of the gate."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[str]] = []
+        self.gate = asyncio.Event()
+
+    async def commit(self, works: Sequence[str]) -> Sequence[str]:
+        await self.gate.wait()
+        self.groups.append(list(works))
+        if "bad" in works:
+            raise IntegrityError("insert", {}, ValueError())
+        if "away" in works:
+            raise OperationalError("connect", {}, OSError())
+        return [work.upper() for work in works]
+
+
+def group(commits: Commits, limit: int = 64) -> GroupCommit[str, str]:
+    return GroupCommit(commits.commit, key=lambda work: work, limit=limit)
+
+
+async def test_what_arrives_together_is_committed_together_and_answered_apart() -> None:
+    commits = Commits()
+    commits.gate.set()
+    grouped = group(commits)
+    assert await asyncio.gather(*map(grouped.add, "abc")) == ["A", "B", "C"]
+    assert commits.groups == [["a", "b", "c"]]
+
+
+async def test_what_arrives_during_a_commit_shares_the_next() -> None:
+    commits = Commits()
+    grouped = group(commits)
+    first = asyncio.create_task(grouped.add("a"))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    others = [asyncio.create_task(grouped.add(work)) for work in "bc"]
+    await asyncio.sleep(0)
+    commits.gate.set()
+    await asyncio.gather(first, *others)
+    assert commits.groups == [["a"], ["b", "c"]]
+
+
+async def test_two_of_the_same_key_never_share_a_commit_and_keep_their_order() -> None:
+    commits = Commits()
+    commits.gate.set()
+    grouped = group(commits)
+    await asyncio.gather(*map(grouped.add, "abab"))
+    assert commits.groups == [["a", "b"], ["a", "b"]]
+
+
+async def test_a_group_has_a_limit() -> None:
+    commits = Commits()
+    commits.gate.set()
+    grouped = group(commits, limit=2)
+    await asyncio.gather(*map(grouped.add, "abcde"))
+    assert [len(works) for works in commits.groups] == [2, 2, 1]
+
+
+async def test_a_work_that_spoils_its_group_is_refused_alone() -> None:
+    commits = Commits()
+    commits.gate.set()
+    grouped = group(commits)
+    answers = await asyncio.gather(*map(grouped.add, ["a", "bad", "c"]), return_exceptions=True)
+    assert [answers[0], answers[2]] == ["A", "C"]
+    assert isinstance(answers[1], IntegrityError)
+
+
+async def test_a_database_that_is_away_is_asked_once_for_all() -> None:
+    commits = Commits()
+    commits.gate.set()
+    grouped = group(commits)
+    answers = await asyncio.gather(*map(grouped.add, ["a", "away", "c"]), return_exceptions=True)
+    assert all(isinstance(answer, OperationalError) for answer in answers)
+    assert len(commits.groups) == 1
+    assert await grouped.add("d") == "D"
+
+
+async def test_a_waiter_that_gives_up_does_not_disturb_the_others() -> None:
+    commits = Commits()
+    grouped = group(commits)
+    impatient, patient = (asyncio.create_task(grouped.add(work)) for work in "ab")
+    await asyncio.sleep(0)
+    impatient.cancel()
+    commits.gate.set()
+    assert await patient == "B"
+    with pytest.raises(asyncio.CancelledError):
+        await impatient

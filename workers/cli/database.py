@@ -1,0 +1,44 @@
+"""What commands share that need the database and no engine."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+import typer
+
+from domain.claim import CLAIM_ID_SHAPE, ClaimId
+from persistence.database import open_database, reachable
+from persistence.migrations import is_current
+from persistence.store import Store
+from workers.logs import configure_logs
+from workers.settings import Settings, SettingsError, read_settings
+
+
+def _claim_id(text: str) -> ClaimId:
+    try:
+        return ClaimId(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; for example CLM-001-1234567890") from error
+
+
+ClaimArgument = Annotated[ClaimId, typer.Argument(parser=_claim_id, metavar=CLAIM_ID_SHAPE)]
+
+
+def with_store(go: Callable[[Store], Awaitable[None]]) -> None:
+    """Run a command on the configured database; its schema must be the newest."""
+    settings = read_settings()
+    configure_logs(settings.log_level, settings.log_format)
+    asyncio.run(_within(settings, go))
+
+
+async def _within(settings: Settings, go: Callable[[Store], Awaitable[None]]) -> None:
+    database = open_database(settings.database)
+    try:
+        if not await is_current(database):
+            raise SettingsError(
+                "The database's schema is not the one this version needs: run `reenvio migrate`."
+            )
+        with reachable():
+            await go(Store(database))
+    finally:
+        await database.dispose()

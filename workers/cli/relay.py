@@ -1,0 +1,110 @@
+"""`reenvio relay`: carries events from the outbox to Redis, or to a file where no Redis is set."""
+
+import asyncio
+import os
+import random
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated
+
+import structlog
+import typer
+
+from gateways.clock import WallClock
+from gateways.file_sink import FileSink
+from gateways.redis import RedisStream
+from gateways.sink import SinkError
+from persistence.database import open_database
+from persistence.store import Store
+from workers.cli.database import with_store
+from workers.memory_settings import MemorySettings, read_memory_settings
+from workers.relay import Relay
+from workers.serving import stop_on_signal
+from workers.settings import Settings, SettingsError, read_settings
+
+log = structlog.get_logger(__name__)
+
+
+def relay(
+    once: Annotated[bool, typer.Option("--once", help="Carry what waits now, then end.")] = False,
+    lag: Annotated[bool, typer.Option("--lag", help="Only say how much waits, and since when.")] = False,
+) -> None:
+    """Carry events to the message queue until SIGINT or SIGTERM."""
+    memory, home = read_memory_settings(), read_settings().reenvio_home
+
+    async def go(store: Store) -> None:
+        sink = memory.sink(home)
+        carrier = relay_of(store, sink)
+        try:
+            if lag:
+                await _say_lag(carrier)
+                return
+            await check_sink(sink, memory)
+            await (_carry_all(carrier) if once else _carry_on(carrier))
+        finally:
+            await sink.close()
+
+    with_store(go)
+
+
+@asynccontextmanager
+async def beside(settings: Settings) -> AsyncIterator[None]:
+    """A relay beside the block, as `reenvio up` runs it."""
+    database, memory, stop = open_database(settings.database), read_memory_settings(), asyncio.Event()
+    sink = memory.sink(settings.reenvio_home)
+    try:
+        await check_sink(sink, memory)
+        carrying = asyncio.create_task(relay_of(Store(database), sink).run(stop))
+        try:
+            yield
+        finally:
+            stop.set()
+            await carrying
+    finally:
+        await sink.close()
+        await database.dispose()
+
+
+def relay_of(store: Store, sink: RedisStream | FileSink) -> Relay:
+    """A relay of this process."""
+    name = f"{socket.gethostname()[:40]}-{os.getpid()}"
+    return Relay(store, sink, WallClock(), name=name, rng=random.Random())  # noqa: S311  # jitter
+
+
+async def check_sink(sink: RedisStream | FileSink, memory: MemorySettings) -> None:
+    """Refuse, or warn about, a Redis that could lose events; one that is away is waited for."""
+    if isinstance(sink, FileSink):
+        return
+    try:
+        problems = await sink.problems()
+    except SinkError as away:
+        log.warning("redis_not_checked", why=str(away))
+        return
+    if problems and memory.redis_unsafe == "refuse":
+        raise SettingsError(
+            f"Redis could lose events: {'; '.join(problems)}. Start it with the redis.conf we ship, "
+            "or set REDIS_UNSAFE=warn to go on."
+        )
+    for problem in problems:
+        log.warning("redis_unsafe", why=problem)
+
+
+async def _carry_all(carrier: Relay) -> None:
+    total = 0
+    while carried := await carrier.carry():
+        total += carried
+    typer.echo(f"{total} events carried.")
+
+
+async def _carry_on(carrier: Relay) -> None:
+    with stop_on_signal() as stop:
+        log.info("relay_started")
+        await carrier.run(stop)
+        log.info("relay_stopped")
+
+
+async def _say_lag(carrier: Relay) -> None:
+    behind = await carrier.lag()
+    since = f", the oldest since {behind.oldest.isoformat(timespec='seconds')}" if behind.oldest else ""
+    typer.echo(f"{behind.waiting} events wait{since}.")

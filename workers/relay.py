@@ -1,0 +1,101 @@
+"""The relay: carries facts from the outbox to the message queue, in order, until they have arrived."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from domain.ports import Clock
+from gateways.sink import EventSink, OutgoingEvent, SinkError
+from persistence.database import DatabaseError
+from persistence.outbox import Lag, OutboxEvent
+from persistence.store import Store, Transaction
+
+LEASE = "relay"
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How much at once, how often, and how long to wait after trouble."""
+
+    batch: int = 200
+    idle: timedelta = timedelta(milliseconds=500)
+    first_pause: timedelta = timedelta(milliseconds=500)
+    longest_pause: timedelta = timedelta(seconds=30)
+    lease: timedelta = timedelta(seconds=30)
+
+
+class Relay:
+    """One of possibly several; the lease lets one at a time carry, so that order is kept per claim."""
+
+    def __init__(
+        self,
+        store: Store,
+        sink: EventSink,
+        clock: Clock,
+        *,
+        name: str,
+        rng: random.Random,
+        pace: Pace = Pace(),  # noqa: B008  # frozen
+    ) -> None:
+        self._store = store
+        self._sink = sink
+        self._clock = clock
+        self._name = name
+        self._rng = rng
+        self._pace = pace
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Carry until stopped; trouble on either side is waited out, longer each time."""
+        pause = self._pace.first_pause
+        while not stop.is_set():
+            try:
+                carried = await self.carry()
+                pause = self._pace.first_pause
+                if carried < self._pace.batch:
+                    await _rest(stop, self._pace.idle)
+            except (SinkError, DatabaseError) as error:
+                log.warning("relay_waits", why=str(error), seconds=round(pause.total_seconds(), 1))
+                await _rest(stop, pause * self._rng.uniform(0.5, 1.0))
+                pause = min(pause * 2, self._pace.longest_pause)
+        await self._give_back()
+
+    async def carry(self) -> int:
+        """One batch: sent, then marked as sent; a crash between the two sends it again."""
+        now = await self._clock.now()
+        events = await self._store.run(lambda tx: self._take(tx, now))
+        if not events:
+            return 0
+        await self._sink.send([_outgoing(event) for event in events])
+        ids = [event.event_id for event in events]
+        await self._store.run(lambda tx: tx.outbox.published(ids, now=now))
+        log.debug("relay_carried", events=len(events))
+        return len(events)
+
+    async def lag(self) -> Lag:
+        """How many facts wait, and since when."""
+        async with self._store.reading() as tx:
+            return await tx.outbox.lag()
+
+    async def _take(self, tx: Transaction, now: datetime) -> Sequence[OutboxEvent]:
+        if not await tx.leases.take(LEASE, self._name, now=now, length=self._pace.lease):
+            return ()
+        return await tx.outbox.unpublished(self._pace.batch)
+
+    async def _give_back(self) -> None:
+        with suppress(DatabaseError):
+            await self._store.run(lambda tx: tx.leases.give_back(LEASE, self._name))
+
+
+def _outgoing(event: OutboxEvent) -> OutgoingEvent:
+    return OutgoingEvent(event.event_id, event.claim_id, event.type, event.payload, event.created_at)
+
+
+async def _rest(stop: asyncio.Event, length: timedelta) -> None:
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), length.total_seconds())

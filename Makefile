@@ -12,7 +12,7 @@ up: $(READY)            ## engine, database, models and workers in real time; Ct
 	@$(BIN)/reenvio up
 
 test: check             ## everything: style, types, layers, unit, contract and process tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 check: $(READY)         ## style, types and layers only
 	$(BIN)/ruff check .

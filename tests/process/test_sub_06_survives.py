@@ -23,6 +23,7 @@ async def test_a_worker_killed_during_a_wait_changes_nothing(
     worker.start()
     try:
         waiting = await stage.reaches(claim, ClaimState.WAITING, retry_count=1)
+        await stage.completes(claim, "Task_DecideRetry")  # our commit comes before the engine's
         worker.kill()
         await stage.pass_the_wait(claim)
         assert await stage.row(claim) == waiting

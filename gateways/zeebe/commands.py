@@ -11,8 +11,6 @@ from pyzeebe.errors import MessageAlreadyExistsError, PyZeebeError
 
 from domain.errors import Trouble
 
-KEEP_MESSAGE = timedelta(hours=1)
-
 
 class CommandRefusedError(Trouble):
     """The engine did not take a command; the text says what to look at."""

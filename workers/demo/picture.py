@@ -49,11 +49,6 @@ class Snapshot:
         """Whether every claim rests: ended, with a person, or waiting for a moment still to come."""
         return all(_rests(claim, self.now) for claim in self.claims)
 
-    @property
-    def is_over(self) -> bool:
-        """Whether no claim is on its way any more."""
-        return all(c.state.is_final or c.state is ClaimState.IN_REVIEW for c in self.claims)
-
 
 def _rests(claim: ClaimRow, now: datetime) -> bool:
     if claim.state is ClaimState.WAITING:

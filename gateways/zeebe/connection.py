@@ -1,6 +1,5 @@
 """Ways to reach a Zeebe gateway, and the one channel made from them."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import assert_never
@@ -18,7 +17,6 @@ from domain.errors import Trouble
 
 SAAS_AUTHORIZATION_SERVER = "https://login.cloud.camunda.io/oauth/token"
 SAAS_AUDIENCE = "zeebe.camunda.io"
-_JOB_REPORTS = ("CompleteJob", "FailJob", "ThrowError")
 
 
 class ZeebeConnectionError(Trouble):
@@ -78,7 +76,7 @@ def address_of(connection: ZeebeConnection) -> str:
 
 
 def open_channel(connection: ZeebeConnection) -> grpc.aio.Channel:
-    """A channel that keeps itself alive and repeats job reports that met an unavailable gateway."""
+    """A channel that keeps itself alive and finds a gateway again that was away."""
     options = channel_options()
     match connection:
         case Plaintext(address):
@@ -94,7 +92,7 @@ def open_channel(connection: ZeebeConnection) -> grpc.aio.Channel:
 
 
 def channel_options() -> ChannelArgumentType:
-    """Keepalive that also works on quiet streams, and the retry policy for job reports."""
+    """Keepalive that also works on quiet streams; no retries here, the runtime repeats its reports itself."""
     return (
         ("grpc.keepalive_time_ms", 45_000),
         ("grpc.keepalive_timeout_ms", 10_000),
@@ -108,25 +106,7 @@ def channel_options() -> ChannelArgumentType:
         # a gateway that comes back is found within seconds, not after gRPC's two minutes
         ("grpc.initial_reconnect_backoff_ms", 200),
         ("grpc.max_reconnect_backoff_ms", 5_000),
-        ("grpc.service_config", json.dumps(_service_config())),
     )
-
-
-def _service_config() -> dict[str, object]:
-    return {
-        "methodConfig": [
-            {
-                "name": [{"service": "gateway_protocol.Gateway", "method": name} for name in _JOB_REPORTS],
-                "retryPolicy": {
-                    "maxAttempts": 5,
-                    "initialBackoff": "0.1s",
-                    "maxBackoff": "5s",
-                    "backoffMultiplier": 3,
-                    "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED"],
-                },
-            }
-        ]
-    }
 
 
 def _oauth_channel(connection: OAuth, options: ChannelArgumentType) -> grpc.aio.Channel:

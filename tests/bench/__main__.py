@@ -60,6 +60,7 @@ async def rounds(options: Options, broker: BenchBroker, everyone: Roster, consol
 def _progress(words: str, sample: Sample) -> str:
     return (
         f"{words}{sample.jobs_per_second:7.0f} jobs/s{sample.cpu_ms_per_job:7.2f} ms CPU per job"
+        f" (broker{sample.broker_ms_per_job:5.2f})"
         f"   p50{sample.p50_ms:7.1f} ms   p99{sample.p99_ms:7.1f} ms   load {psutil.getloadavg()[0]:.1f}"
     )
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic, perf_counter
 
 import httpx
+import psutil
 
 from gateways.zeebe import engine
 from gateways.zeebe.engine.ports import choose_ports
@@ -35,6 +36,11 @@ class BenchBroker:
         wanted = {"includedNames": name} if name else {}
         answer = await self.http.get(f"{self.engine.management_url}/actuator/prometheus", params=wanted)
         return answer.raise_for_status().text
+
+    def cpu_seconds(self) -> float:
+        """User and system time of the broker's process so far."""
+        times = psutil.Process(self.engine.pid).cpu_times()
+        return times.user + times.system
 
     async def completed(self, job_type: str) -> int:
         """How many jobs of a type the broker has completed."""

@@ -15,6 +15,7 @@ class Sample:
     round: int
     jobs_per_second: float
     cpu_ms_per_job: float
+    broker_ms_per_job: float
     p50_ms: float
     p99_ms: float
     unanswered: int = 0
@@ -40,6 +41,7 @@ class Summary:
     rounds: int
     jobs_per_second: Figure
     cpu_ms_per_job: Figure
+    broker_ms_per_job: Figure
     p50_ms: Figure
     p99_ms: Figure
     unanswered: int
@@ -55,6 +57,7 @@ def summarise(contender: Name, samples: Iterable[Sample]) -> Summary | None:
         rounds=len(own),
         jobs_per_second=figure([sample.jobs_per_second for sample in own]),
         cpu_ms_per_job=figure([sample.cpu_ms_per_job for sample in own]),
+        broker_ms_per_job=figure([sample.broker_ms_per_job for sample in own]),
         p50_ms=figure([sample.p50_ms for sample in own]),
         p99_ms=figure([sample.p99_ms for sample in own]),
         unanswered=sum(sample.unanswered for sample in own),

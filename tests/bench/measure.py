@@ -58,32 +58,42 @@ async def measure(track: Track, contender: Contender, number: int) -> Sample:
     async with running_contender(contender) as running:
         warm_up, jobs = _sizes_for(contender, track.sizes)
         await _drain(track, running, f"warm-{contender.name}-{number}", warm_up)
-        seconds, cpu = await _drain(track, running, f"drain-{contender.name}-{number}", jobs)
+        spent = await _drain(track, running, f"drain-{contender.name}-{number}", jobs)
         answers = await _paced(track, running, f"paced-{contender.name}-{number}")
     latencies = [RESULT_SECONDS if answer is None else answer for answer in answers]
     return Sample(
         contender=contender.name,
         round=number,
-        jobs_per_second=jobs / seconds,
-        cpu_ms_per_job=cpu / jobs * 1e3,
+        jobs_per_second=jobs / spent.seconds,
+        cpu_ms_per_job=spent.worker_cpu / jobs * 1e3,
+        broker_ms_per_job=spent.broker_cpu / jobs * 1e3,
         p50_ms=percentile(latencies, 0.50) * 1e3,
         p99_ms=percentile(latencies, 0.99) * 1e3,
         unanswered=answers.count(None),
     )
 
 
-async def _drain(track: Track, running: RunningContender, job_type: str, count: int) -> tuple[float, float]:
-    """Seconds, and CPU seconds of the worker's process, from the first poll to the last completion."""
+@dataclass(frozen=True, slots=True)
+class _Spent:
+    """Seconds by the clock, and CPU seconds of both processes, for one drained backlog."""
+
+    seconds: float
+    worker_cpu: float
+    broker_cpu: float
+
+
+async def _drain(track: Track, running: RunningContender, job_type: str, count: int) -> _Spent:
+    """What it takes from the first poll to the last completion."""
     await track.load.deploy(job_type)
     await track.load.backlog(job_type, count)
-    start, cpu = perf_counter(), running.cpu_seconds()
+    start, worker, broker = perf_counter(), running.cpu_seconds(), track.broker.cpu_seconds()
     await running.serve(job_type)
     patience = PATIENCE_SECONDS + count / SLOWEST_JOBS_PER_SECOND
     try:
         end = await track.broker.wait_completed(job_type, count, patience)
     except StalledError as stalled:
         raise StalledError(f"{stalled}; its last words: {running.last_words()}") from stalled
-    return end - start, running.cpu_seconds() - cpu
+    return _Spent(end - start, running.cpu_seconds() - worker, track.broker.cpu_seconds() - broker)
 
 
 async def _paced(track: Track, running: RunningContender, job_type: str) -> list[float | None]:

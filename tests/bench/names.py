@@ -8,6 +8,7 @@ class Name(StrEnum):
 
     PYZEEBE_DEFAULTS = "pyzeebe-defaults"
     PYZEEBE_TUNED = "pyzeebe-tuned"
+    PYZEEBE_GENTLE = "pyzeebe-gentle"
     JAVA_POLLING = "java-polling"
     JAVA_STREAMING = "java-streaming"
     OURS = "reenvio"
@@ -18,6 +19,7 @@ class Name(StrEnum):
 IN_WORDS = {
     Name.PYZEEBE_DEFAULTS: "pyzeebe, defaults",
     Name.PYZEEBE_TUNED: "pyzeebe, tuned",
+    Name.PYZEEBE_GENTLE: "pyzeebe, tuned gently",
     Name.JAVA_POLLING: "Java client, polling",
     Name.JAVA_STREAMING: "Java client, streaming",
     Name.OURS: "Reenvio, no-op",

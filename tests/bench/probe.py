@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from time import perf_counter
 
 import grpc
-import psutil
 from rich.console import Console
 from rich.table import Table
 
@@ -77,11 +76,9 @@ class Bench:
     async def drained(self, limits: Limits, name: str) -> Drain:
         """Drain one backlog under the limits."""
         await self._backlog(name)
-        process = psutil.Process(self.broker.engine.pid)
-        before, start = process.cpu_times(), perf_counter()
+        before, start = self.broker.cpu_seconds(), perf_counter()
         result = await drain(self.channel, name, JOBS, limits)
-        seconds, after = perf_counter() - start, process.cpu_times()
-        spent = after.user + after.system - before.user - before.system
+        seconds, spent = perf_counter() - start, self.broker.cpu_seconds() - before
         limit = _values(await self.broker.metrics(LIMIT), LIMIT)
         return Drain(JOBS / seconds, result.p50_ms, result.refused, limit, spent / JOBS * 1e3)
 

@@ -23,6 +23,7 @@ from workers.settings import HandlerLimits, read_settings
 
 HELD = 256
 BATCH = 128
+GENTLY_HELD, GENTLE_BATCH = 64, 32  # few enough that the broker does not refuse its polls
 POLL_PAUSE_SECONDS = 0.005
 Serve = Callable[[str], Awaitable[None]]
 
@@ -39,18 +40,21 @@ async def pyzeebe_defaults(address: str) -> AsyncIterator[Serve]:
     yield serve
 
 
-@asynccontextmanager
-async def pyzeebe_tuned(address: str) -> AsyncIterator[Serve]:
+def pyzeebe_tuned(*, held: int, batch: int) -> Callable[[str], AbstractAsyncContextManager[Serve]]:
     """Stock pyzeebe with settings that let it run."""
 
-    async def serve(job_type: str) -> None:
-        channel = create_insecure_channel(address)
-        # the annotation says int, the code takes any number of seconds
-        worker: Any = ZeebeWorker(channel, poll_retry_delay=POLL_PAUSE_SECONDS)  # type: ignore[arg-type]
-        worker.task(task_type=job_type, max_running_jobs=HELD, max_jobs_to_activate=BATCH)(_nothing)
-        await worker.work()
+    @asynccontextmanager
+    async def opened(address: str) -> AsyncIterator[Serve]:
+        async def serve(job_type: str) -> None:
+            channel = create_insecure_channel(address)
+            # the annotation says int, the code takes any number of seconds
+            worker: Any = ZeebeWorker(channel, poll_retry_delay=POLL_PAUSE_SECONDS)  # type: ignore[arg-type]
+            worker.task(task_type=job_type, max_running_jobs=held, max_jobs_to_activate=batch)(_nothing)
+            await worker.work()
 
-    yield serve
+        yield serve
+
+    return opened
 
 
 @asynccontextmanager
@@ -82,7 +86,8 @@ async def decision(address: str) -> AsyncIterator[Serve]:
 
 OPEN: dict[Name, Callable[[str], AbstractAsyncContextManager[Serve]]] = {
     Name.PYZEEBE_DEFAULTS: pyzeebe_defaults,
-    Name.PYZEEBE_TUNED: pyzeebe_tuned,
+    Name.PYZEEBE_TUNED: pyzeebe_tuned(held=HELD, batch=BATCH),
+    Name.PYZEEBE_GENTLE: pyzeebe_tuned(held=GENTLY_HELD, batch=GENTLE_BATCH),
     Name.OURS: ours,
     Name.DECISION_SQLITE: decision,
     Name.DECISION_POSTGRESQL: decision,

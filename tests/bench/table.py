@@ -8,7 +8,16 @@ from tests.bench.aims import AIMS, Verdict, judge
 from tests.bench.figures import Summary
 from tests.bench.names import IN_WORDS, Name
 
-_COLUMNS = ("worker", "rounds", "jobs/s", "CPU ms per job", "p50 ms", "p99 ms", "no result")
+_COLUMNS = (
+    "worker",
+    "rounds",
+    "jobs/s",
+    "CPU ms per job",
+    "broker ms per job",
+    "p50 ms",
+    "p99 ms",
+    "no result",
+)
 _COLOURS = {
     Verdict.MET: "green",
     Verdict.NOT_MET: "red",
@@ -46,5 +55,11 @@ def aims_table(summaries: Mapping[Name, Summary]) -> Table:
 def _cells(summary: Summary | None) -> tuple[str, ...]:
     if summary is None:
         return ("0", *("not measured" for _ in _COLUMNS[2:-1]), "-")
-    figures = (summary.jobs_per_second, summary.cpu_ms_per_job, summary.p50_ms, summary.p99_ms)
+    figures = (
+        summary.jobs_per_second,
+        summary.cpu_ms_per_job,
+        summary.broker_ms_per_job,
+        summary.p50_ms,
+        summary.p99_ms,
+    )
     return (str(summary.rounds), *map(str, figures), str(summary.unanswered))

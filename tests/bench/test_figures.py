@@ -13,7 +13,7 @@ from tests.bench.options import FULL, QUICK, read_options
 
 
 def summary(name: Name, *, speed: float = 100, cpu: float = 1, rounds: int = 3) -> Summary:
-    samples = [Sample(name, number, speed, cpu, 10, 10) for number in range(rounds)]
+    samples = [Sample(name, number, speed, cpu, 1, 10, 10) for number in range(rounds)]
     found = summarise(name, samples)
     assert found is not None
     return found
@@ -35,7 +35,10 @@ def test_a_percentile_is_a_value_that_was_measured() -> None:
 
 
 def test_rounds_of_one_contender_are_not_mixed_with_another_s() -> None:
-    samples = [Sample(Name.OURS, 0, 500, 1, 1, 1), Sample(Name.JAVA_POLLING, 0, 1, 1, 1, 1, unanswered=3)]
+    samples = [
+        Sample(Name.OURS, 0, 500, 1, 1, 1, 1),
+        Sample(Name.JAVA_POLLING, 0, 1, 1, 1, 1, 1, unanswered=3),
+    ]
     ours = summarise(Name.OURS, samples)
     assert ours is not None
     assert (ours.jobs_per_second.middle, ours.rounds, ours.unanswered) == (500, 1, 0)
@@ -59,15 +62,18 @@ def test_an_aim_whose_rival_is_missing_is_neither_met_nor_missed() -> None:
 
 
 def test_one_round_tells_nothing() -> None:
-    both = {Name.OURS: summary(Name.OURS, rounds=1), Name.PYZEEBE_TUNED: summary(Name.PYZEEBE_TUNED)}
-    assert judge(aim("CPU"), both).verdict is Verdict.TOO_FEW
+    both = {Name.OURS: summary(Name.OURS, rounds=1), Name.JAVA_STREAMING: summary(Name.JAVA_STREAMING)}
+    assert judge(aim("p50"), both).verdict is Verdict.TOO_FEW
 
 
-def test_less_cpu_is_better() -> None:
-    rival = {Name.PYZEEBE_TUNED: summary(Name.PYZEEBE_TUNED, cpu=1.0)}
+def test_less_cpu_is_better_and_the_thriftier_rival_counts() -> None:
+    rivals = {
+        Name.PYZEEBE_TUNED: summary(Name.PYZEEBE_TUNED, cpu=1.0),
+        Name.PYZEEBE_GENTLE: summary(Name.PYZEEBE_GENTLE, cpu=1.5),
+    }
     frugal, greedy = summary(Name.OURS, cpu=0.7), summary(Name.OURS, cpu=0.71)
-    assert judge(aim("CPU"), rival | {Name.OURS: frugal}).verdict is Verdict.MET
-    assert judge(aim("CPU"), rival | {Name.OURS: greedy}).verdict is Verdict.NOT_MET
+    assert judge(aim("CPU"), rivals | {Name.OURS: frugal}).verdict is Verdict.MET
+    assert judge(aim("CPU"), rivals | {Name.OURS: greedy}).verdict is Verdict.NOT_MET
 
 
 def test_only_completions_of_the_asked_type_are_counted() -> None:

@@ -157,11 +157,13 @@ async def test_a_gateway_that_asks_for_a_token_refuses_those_without() -> None:
     assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
-async def test_a_completion_that_met_an_unavailable_gateway_is_repeated() -> None:
+async def test_the_channel_repeats_no_call_by_itself_because_the_runtime_does() -> None:
     refusing = gateway()
     async with serving(refusing) as address, open_channel(Plaintext(address)) as channel:
-        await asking(channel).CompleteJob(pb.CompleteJobRequest(jobKey=1), timeout=10)
-    assert refusing.completions == 3
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await asking(channel).CompleteJob(pb.CompleteJobRequest(jobKey=1), timeout=10)
+    assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+    assert refusing.completions == 1
 
 
 async def test_a_saas_channel_goes_to_the_clusters_own_address() -> None:

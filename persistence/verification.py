@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.backoff import calculate, derive_draw
 from domain.claim import ClaimId
-from domain.decision import RetryRequest, decide
+from domain.deadline import TooLate
+from domain.decision import RetryRequest, decide, scheduled
 from domain.outputs import audit_record
 from domain.policy import Policy
 from domain.redaction import ADDRESS, NUMBER, REMOVED
@@ -175,7 +175,12 @@ def _request(event: AuditEvent, received: dict[str, Any]) -> RetryRequest:
         submission_error=received["submissionError"],
         error_code=received["submissionErrorCode"],
         retry_count=received["retryCount"],
+        deadline=_time(received.get("deadline")),
     )
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
 
 
 def _was_redacted(error: str) -> bool:
@@ -191,9 +196,9 @@ def _wait_problem(
         return "it does not follow from its policy: shouldRetry"
     if not recorded["shouldRetry"]:
         return None
-    draw = derive_draw(event.claim_id, count, version=policy.version, key=policy.jitter_key)
-    minutes = calculate(policy.limits, count, draw).minutes
-    return None if minutes == recorded["backoffMinutes"] else "its wait does not follow from its policy"
+    wait = scheduled(_request(event, received), policy, event.at)
+    agrees = not isinstance(wait, TooLate) and wait.minutes == recorded["backoffMinutes"]
+    return None if agrees else "its wait does not follow from its policy"
 
 
 def _data(event: AuditEvent) -> dict[str, Any]:

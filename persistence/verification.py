@@ -22,6 +22,7 @@ from persistence.chain import GENESIS, AuditEvent, is_sealed
 from persistence.policies import Policies
 from persistence.tables import audit_events, retry_decisions
 from persistence.trail import DECIDED, RECEIVED
+from persistence.witnesses import missed_decisions
 
 PAGE = 1_000
 BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -61,8 +62,14 @@ class Verification:
                 yield problem
             async for problem in self._wrong_decisions(chain):
                 yield problem
-        async for problem in self._missing_trails(pruned_until):
+        cut = set()
+        async for claim_id, problem in self._missing_trails(pruned_until):
+            cut.add(claim_id)
             yield problem
+        async for claim_id, number in missed_decisions(self._connection, pruned_until):
+            if claim_id not in cut:
+                what = f"{number} decisions are told of elsewhere, but were removed with their audit events"
+                yield Problem(claim_id, what)
         async for problem in self._wrong_anchors(anchors):
             yield problem
 
@@ -105,7 +112,7 @@ class Verification:
             self._policies[asked] = await Policies(self._connection).find(version, profile)
         return self._policies[asked]
 
-    async def _missing_trails(self, pruned_until: datetime) -> AsyncIterator[Problem]:
+    async def _missing_trails(self, pruned_until: datetime) -> AsyncIterator[tuple[str, Problem]]:
         """Decisions whose events are gone: an end cut off a chain leaves no gap in it."""
         end = and_(
             audit_events.c.claim_id == retry_decisions.c.claim_id,
@@ -118,7 +125,7 @@ class Verification:
         )
         for row in await self._connection.execute(query):
             where = f"{row.claim_id} event {row.audit_sequence}"
-            yield Problem(where, "the decision is kept, but its event is gone")
+            yield row.claim_id, Problem(where, "the decision is kept, but its event is gone")
 
     async def _wrong_anchors(self, anchors: Sequence[Anchor]) -> AsyncIterator[Problem]:
         previous = GENESIS

@@ -64,6 +64,7 @@ class PolicyHeader(StrEnum):
     MAX_MINUTES = "maxMinutes"
     BACKOFF_FACTOR = "backoffFactor"
     JITTER_PERCENT = "jitterPercent"
+    RESERVE_MINUTES = "reserveMinutes"
     ALSO_PERMANENT = "alsoPermanent"
     ALSO_TRANSIENT = "alsoTransient"
     TIME_ZONE = "timeZone"
@@ -120,6 +121,7 @@ class Variable(StrEnum):
     SUBMISSION_ERROR = "submissionError"
     SUBMISSION_ERROR_CODE = "submissionErrorCode"
     LAST_SUBMISSION_TIME = "lastSubmissionTime"
+    DEADLINE = "deadline"
     RESUME_AT = "resumeAt"
     PAYER_UNAVAILABLE_REASON = "payerUnavailableReason"
 

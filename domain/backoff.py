@@ -13,7 +13,10 @@ _DRAW_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The numbers of the schedule, in whole seconds; an impossible set is an InvalidPolicy."""
+    """The numbers of the schedule, in whole seconds; an impossible set is an InvalidPolicy.
+
+    `reserve_seconds` before a claim's deadline are kept for a person.
+    """
 
     max_retries: int = 5
     base_seconds: int = 300
@@ -21,6 +24,7 @@ class Limits:
     cap_seconds: int = 14_400
     factor: int = 2
     jitter_percent: int = 20
+    reserve_seconds: int = 14_400
 
     def __post_init__(self) -> None:
         if problems := tuple(_problems(self)):
@@ -29,7 +33,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class BackoffCalculation:
-    """One wait and how it came about: base wait, window in seconds, place in the window (0 to 1)."""
+    """One wait and how it came about: base wait, window in seconds, place in the window (0 to 1).
+
+    `fitted_from` is the wait of the schedule where a deadline made it shorter.
+    """
 
     retry_count: int
     base_seconds: int
@@ -37,6 +44,7 @@ class BackoffCalculation:
     high_seconds: int
     fraction: float
     seconds: int
+    fitted_from: int | None = None
 
     @property
     def wait(self) -> timedelta:
@@ -90,6 +98,8 @@ def _problems(limits: Limits) -> Iterator[str]:
         yield f"factor is {limits.factor}: choose 1 to 10"
     if not 0 <= limits.jitter_percent <= 100:
         yield f"jitter_percent is {limits.jitter_percent}: choose 0 to 100"
+    if not 0 <= limits.reserve_seconds <= YEAR_SECONDS:
+        yield f"reserve is {limits.reserve_seconds} s: choose 0 up to a year"
     if not 1 <= floor <= base <= cap <= YEAR_SECONDS:
         waits = f"shortest {floor} s, first {base} s, longest {cap} s"
         yield f"waits are {waits}: they must grow in this order, from 1 s up to a year"

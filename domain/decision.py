@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from typing import TypedDict
 
 from domain.backoff import BackoffCalculation, calculate, derive_draw
 from domain.catalog import ErrorClassification, Finding
 from domain.claim import ClaimId
 from domain.classification import classify
+from domain.deadline import TooLate, fit, fitted_reason
 from domain.policy import Policy
 from domain.redaction import redact
 
@@ -17,13 +19,14 @@ UNKNOWN_ERROR = "UNKNOWN_ERROR"
 
 @dataclass(frozen=True, slots=True)
 class RetryRequest:
-    """A failed submission: which claim, what error, how many retries so far, when it was last sent."""
+    """A failed submission: which claim, what error, how many retries so far, when last sent, until when."""
 
     claim_id: ClaimId
     submission_error: str
     error_code: str | None = None
     retry_count: int = 0
     last_submission_time: datetime | None = None
+    deadline: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Decided:
     policy_version: str
     decided_at: datetime
     last_submission_time: datetime | None
+    deadline: datetime | None
 
     @property
     def classification(self) -> ErrorClassification:
@@ -69,9 +73,18 @@ class Retry(Decided):
         return self.backoff.minutes
 
 
+class Cause(StrEnum):
+    """What ran out: the retries, or the time until the deadline."""
+
+    RETRIES = "RETRIES"
+    DEADLINE = "DEADLINE"
+
+
 @dataclass(frozen=True, slots=True)
 class Exhausted(Decided):
-    """Every allowed retry was used; a person decides. `retry_count` is unchanged."""
+    """No retry is left, or no time for one; a person decides. `retry_count` is unchanged."""
+
+    cause: Cause = Cause.RETRIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +105,21 @@ def decide(request: RetryRequest, policy: Policy, now: datetime) -> Decision:
     if basis["finding"].permanent:
         reason = f"Permanent error {basis['finding'].category}, no retry"
         return Permanent(**basis, retry_count=request.retry_count, reason=reason)
-    return _retry(request, policy, basis)
+    backoff = scheduled(request, policy, now)
+    if isinstance(backoff, TooLate):
+        count, reason = request.retry_count, backoff.reason
+        return Exhausted(**basis, retry_count=count, reason=reason, cause=Cause.DEADLINE)
+    return _retry(request, policy, basis, backoff)
+
+
+def scheduled(request: RetryRequest, policy: Policy, now: datetime) -> BackoffCalculation | TooLate:
+    """The wait before the next attempt, fitted into the claim's deadline if it has one."""
+    count = request.retry_count
+    draw = derive_draw(request.claim_id.value, count, version=policy.version, key=policy.jitter_key)
+    backoff = calculate(policy.limits, count, draw)
+    if request.deadline is None:
+        return backoff
+    return fit(backoff, policy.limits, start=whole_second(now), deadline=request.deadline)
 
 
 def find(request: RetryRequest, policy: Policy) -> Finding:
@@ -112,6 +139,7 @@ class _Basis(TypedDict):
     policy_version: str
     decided_at: datetime
     last_submission_time: datetime | None
+    deadline: datetime | None
 
 
 def _basis(request: RetryRequest, policy: Policy, now: datetime) -> _Basis:
@@ -123,19 +151,21 @@ def _basis(request: RetryRequest, policy: Policy, now: datetime) -> _Basis:
         "policy_version": policy.label,
         "decided_at": now,
         "last_submission_time": request.last_submission_time,
+        "deadline": request.deadline,
     }
 
 
-def _retry(request: RetryRequest, policy: Policy, basis: _Basis) -> Retry:
-    count = request.retry_count
-    draw = derive_draw(request.claim_id.value, count, version=policy.version, key=policy.jitter_key)
-    backoff = calculate(policy.limits, count, draw)
+def _retry(request: RetryRequest, policy: Policy, basis: _Basis, backoff: BackoffCalculation) -> Retry:
+    attempt = request.retry_count + 1
+    reason = _retry_reason(policy, attempt)
+    if request.deadline and backoff.fitted_from is not None:
+        reason = fitted_reason(reason, policy.limits, request.deadline)
     return Retry(
         **basis,
-        retry_count=count + 1,
-        reason=_retry_reason(policy, count + 1),
+        retry_count=attempt,
+        reason=reason,
         backoff=backoff,
-        next_retry_time=_whole_second(basis["decided_at"]) + backoff.wait,
+        next_retry_time=whole_second(basis["decided_at"]) + backoff.wait,
     )
 
 
@@ -148,6 +178,7 @@ def _exhausted_reason(policy: Policy) -> str:
     return f"Maximum of {policy.limits.max_retries} retries exceeded"
 
 
-def _whole_second(now: datetime) -> datetime:
+def whole_second(now: datetime) -> datetime:
+    """The moment from which waits are counted: never earlier than now."""
     now = now.astimezone(UTC)
     return now if not now.microsecond else now.replace(microsecond=0) + timedelta(seconds=1)

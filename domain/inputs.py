@@ -15,7 +15,8 @@ SUBMISSION_ERROR = "submissionError"
 ERROR_CODE = "submissionErrorCode"
 RETRY_COUNT = "retryCount"
 LAST_SUBMISSION_TIME = "lastSubmissionTime"
-VARIABLES = (CLAIM_ID, SUBMISSION_ERROR, ERROR_CODE, RETRY_COUNT, LAST_SUBMISSION_TIME)
+DEADLINE = "deadline"
+VARIABLES = (CLAIM_ID, SUBMISSION_ERROR, ERROR_CODE, RETRY_COUNT, LAST_SUBMISSION_TIME, DEADLINE)
 
 _COUNT_MAX = 2**31 - 1
 _CODE = re.compile(r"[A-Za-z]{2,12}:[\w.\-]{1,64}", re.ASCII)
@@ -31,6 +32,7 @@ def read_request(variables: Mapping[str, object], policy: Policy) -> RetryReques
         error_code=_error_code(variables.get(ERROR_CODE), policy),
         retry_count=_retry_count(variables.get(RETRY_COUNT), policy),
         last_submission_time=_last_submission_time(variables.get(LAST_SUBMISSION_TIME), policy),
+        deadline=_deadline(variables.get(DEADLINE), policy),
     )
 
 
@@ -108,6 +110,20 @@ def _last_submission_time(value: object, policy: Policy) -> datetime | None:
         rule=policy.profile.rules.last_submission_time,
         problem="lastSubmissionTime must be an ISO 8601 date and time, or null",
         advice="Set lastSubmissionTime to a time such as 2025-01-12T10:40:00-03:00, or to null",
+    )
+
+
+def _deadline(value: object, policy: Policy) -> datetime | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and (time := _instant(value, policy.zone)):
+        return time.replace(microsecond=0)
+    raise _rejected(
+        DEADLINE,
+        value,
+        rule=policy.profile.rules.deadline,
+        problem="deadline must be an ISO 8601 date and time, or null for none",
+        advice="Set deadline to a time such as 2025-01-14T10:40:00-03:00, or to null",
     )
 
 

@@ -30,6 +30,9 @@ POSTGRES_SETTINGS = {
     "timezone": "UTC",
 }
 UNREACHABLE = (DBAPIError, PoolTimeoutError, OSError, TimeoutError)
+PASSING_STATES = ("08", "40", "53", "55P03", "57P", "58")
+"""PostgreSQL's classes of trouble with connections, conflicts, room, locks, shutdown and the system."""
+PASSING_CODES = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,17 @@ def has_waited(error: Exception) -> bool:
     """Whether the database made us wait before it gave up; asking again at once would wait as long again."""
     locked = "database is locked" in str(error) or "lock timeout" in str(error)
     return locked or isinstance(error, PoolTimeoutError | TimeoutError)
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether the database is in trouble and not the work, so that waiting helps."""
+    if isinstance(error, DatabaseError):
+        return error.__cause__ is not None and may_pass(error.__cause__)
+    if not isinstance(error, DBAPIError):
+        return isinstance(error, UNREACHABLE)
+    state, code = getattr(error.orig, "sqlstate", None), getattr(error.orig, "sqlite_errorname", None)
+    known = (state or "").startswith(PASSING_STATES) or (code or "").startswith(PASSING_CODES)
+    return known or error.connection_invalidated
 
 
 @contextmanager

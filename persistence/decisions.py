@@ -36,6 +36,7 @@ class StoredDecision:
     next_retry_time: datetime | None
     audit_sequence: int
     result: dict[str, Any]
+    deadline: datetime | None = None
 
     def answers(self, draft: DecisionDraft) -> bool:
         """Whether this is what the draft's job was told; a time that has passed is never told again."""
@@ -109,4 +110,5 @@ def stored_form(draft: DecisionDraft, *, round_: int, audit_sequence: int) -> St
         next_retry_time=retry.next_retry_time if retry else None,
         audit_sequence=audit_sequence,
         result=draft.result,
+        deadline=decision.deadline,
     )

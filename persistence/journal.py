@@ -10,6 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from persistence.rows import row_of
 from persistence.tables import claim_events as events
 
+RETRY_SCHEDULED = "retry_scheduled"
+GIVEN_UP = "given_up"
+
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:

@@ -14,7 +14,7 @@ from persistence.chain import AuditEvent, Head, seal
 from persistence.claims import Claims, Move
 from persistence.decisions import Decisions, StoredDecision, stored_form
 from persistence.draft import DecisionDraft, Recorded
-from persistence.journal import Journal, JournalNote
+from persistence.journal import GIVEN_UP, RETRY_SCHEDULED, Journal, JournalNote
 from persistence.outbox import Outbox, OutboxEvent, event_id
 from persistence.policies import Policies
 from persistence.trail import trail_of
@@ -125,6 +125,6 @@ def _move(draft: DecisionDraft) -> Move:
 
 def _note(draft: DecisionDraft) -> JournalNote:
     decision, retry = draft.decision, draft.retry
-    event = "retry_scheduled" if retry else "given_up"
+    event = RETRY_SCHEDULED if retry else GIVEN_UP
     detail = f"{decision.reason}, in {retry.backoff_minutes} min" if retry else decision.reason
     return JournalNote(draft.claim_id, decision.decided_at, event, detail)

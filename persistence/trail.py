@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from domain.decision import Decision, Retry
+from domain.decision import Cause, Decision, Exhausted, Retry
 from domain.outputs import audit_record, iso_time
 from domain.redaction import redact
 from persistence.canonical import canonical
@@ -13,12 +13,16 @@ RECEIVED = "RECEIVED"
 CLASSIFIED = "CLASSIFIED"
 COUNTER_CHECKED = "COUNTER_CHECKED"
 BACKOFF_COMPUTED = "BACKOFF_COMPUTED"
+DEADLINE_CHECKED = "DEADLINE_CHECKED"
 DECIDED = "DECIDED"
 SCHEDULED = "SCHEDULED"
 
 
 def trail_of(draft: DecisionDraft) -> Iterator[AuditDraft]:
-    """Received, classified, counted, computed, decided, scheduled; a claim given up on has no wait."""
+    """Received, classified, counted, computed, decided, scheduled; a claim given up on has no wait.
+
+    Where a deadline was looked at, an event before the decision says what came of it.
+    """
     for event, data in _events(draft):
         decision = draft.decision
         yield AuditDraft(str(decision.claim_id), event, decision.decided_at, draft.job_key, canonical(data))
@@ -31,6 +35,9 @@ def _events(draft: DecisionDraft) -> Iterator[tuple[str, dict[str, object]]]:
     yield COUNTER_CHECKED, {"retryCount": draft.asked_count, "maxRetries": decision.max_retries}
     if isinstance(decision, Retry):
         yield BACKOFF_COMPUTED, _computed(decision)
+    if decision.deadline and (effect := _effect(decision)):
+        reserve = draft.policy.limits.reserve_seconds
+        yield DEADLINE_CHECKED, _deadline(decision) | {"reserveSeconds": reserve, "effect": effect}
     yield DECIDED, audit_record(decision) | {"executionTimeMs": draft.elapsed_ms()}
     if isinstance(decision, Retry):
         yield SCHEDULED, _scheduled(decision)
@@ -45,7 +52,12 @@ def _received(draft: DecisionDraft) -> dict[str, object]:
         "retryCount": draft.asked_count,
         "processInstanceKey": draft.process_instance_key,
         "profile": draft.policy.profile.name,
+        **_deadline(draft.decision),
     }
+
+
+def _deadline(decision: Decision) -> dict[str, object]:
+    return {"deadline": iso_time(decision.deadline)} if decision.deadline else {}
 
 
 def _classified(decision: Decision) -> dict[str, object]:
@@ -60,13 +72,25 @@ def _classified(decision: Decision) -> dict[str, object]:
 
 def _computed(decision: Retry) -> dict[str, object]:
     backoff = decision.backoff
+    fitted = {"fittedFromSeconds": backoff.fitted_from} if backoff.fitted_from else {}
     return {
         "baseSeconds": backoff.base_seconds,
         "lowSeconds": backoff.low_seconds,
         "highSeconds": backoff.high_seconds,
         "seconds": backoff.seconds,
         "backoffMinutes": backoff.minutes,
+        **fitted,
     }
+
+
+def _effect(decision: Decision) -> str | None:
+    match decision:
+        case Retry():
+            return "KEPT" if decision.backoff.fitted_from is None else "MOVED_UP"
+        case Exhausted(cause=Cause.DEADLINE):
+            return "ESCALATED"
+        case _:
+            return None
 
 
 def _scheduled(decision: Retry) -> dict[str, object]:

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.backoff import calculate, derive_draw
 from domain.claim import ClaimId
-from domain.decision import RetryRequest, decide
+from domain.deadline import TooLate
+from domain.decision import RetryRequest, decide, scheduled
 from domain.outputs import audit_record
 from domain.policy import Policy
 from domain.redaction import ADDRESS, NUMBER, REMOVED
@@ -22,6 +22,7 @@ from persistence.chain import GENESIS, AuditEvent, is_sealed
 from persistence.policies import Policies
 from persistence.tables import audit_events, retry_decisions
 from persistence.trail import DECIDED, RECEIVED
+from persistence.witnesses import missed_decisions
 
 PAGE = 1_000
 BEGINNING = datetime.min.replace(tzinfo=UTC)
@@ -61,8 +62,14 @@ class Verification:
                 yield problem
             async for problem in self._wrong_decisions(chain):
                 yield problem
-        async for problem in self._missing_trails(pruned_until):
+        cut = set()
+        async for claim_id, problem in self._missing_trails(pruned_until):
+            cut.add(claim_id)
             yield problem
+        async for claim_id, number in missed_decisions(self._connection, pruned_until):
+            if claim_id not in cut:
+                what = f"{number} decisions are told of elsewhere, but were removed with their audit events"
+                yield Problem(claim_id, what)
         async for problem in self._wrong_anchors(anchors):
             yield problem
 
@@ -105,7 +112,7 @@ class Verification:
             self._policies[asked] = await Policies(self._connection).find(version, profile)
         return self._policies[asked]
 
-    async def _missing_trails(self, pruned_until: datetime) -> AsyncIterator[Problem]:
+    async def _missing_trails(self, pruned_until: datetime) -> AsyncIterator[tuple[str, Problem]]:
         """Decisions whose events are gone: an end cut off a chain leaves no gap in it."""
         end = and_(
             audit_events.c.claim_id == retry_decisions.c.claim_id,
@@ -118,7 +125,7 @@ class Verification:
         )
         for row in await self._connection.execute(query):
             where = f"{row.claim_id} event {row.audit_sequence}"
-            yield Problem(where, "the decision is kept, but its event is gone")
+            yield row.claim_id, Problem(where, "the decision is kept, but its event is gone")
 
     async def _wrong_anchors(self, anchors: Sequence[Anchor]) -> AsyncIterator[Problem]:
         previous = GENESIS
@@ -175,7 +182,12 @@ def _request(event: AuditEvent, received: dict[str, Any]) -> RetryRequest:
         submission_error=received["submissionError"],
         error_code=received["submissionErrorCode"],
         retry_count=received["retryCount"],
+        deadline=_time(received.get("deadline")),
     )
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
 
 
 def _was_redacted(error: str) -> bool:
@@ -191,9 +203,9 @@ def _wait_problem(
         return "it does not follow from its policy: shouldRetry"
     if not recorded["shouldRetry"]:
         return None
-    draw = derive_draw(event.claim_id, count, version=policy.version, key=policy.jitter_key)
-    minutes = calculate(policy.limits, count, draw).minutes
-    return None if minutes == recorded["backoffMinutes"] else "its wait does not follow from its policy"
+    wait = scheduled(_request(event, received), policy, event.at)
+    agrees = not isinstance(wait, TooLate) and wait.minutes == recorded["backoffMinutes"]
+    return None if agrees else "its wait does not follow from its policy"
 
 
 def _data(event: AuditEvent) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from workers.jobs import all_handlers
 from workers.memory_settings import read_memory_settings
 from workers.policy import PolicySource
 from workers.runtime import JobHandler, Worker
+from workers.runtime.gate import Gate
 from workers.runtime.happenings import Happening, Listener
 from workers.runtime_log import log_happening
 from workers.settings import HandlerLimits, Settings, SettingsError
@@ -69,6 +70,7 @@ class App:
 
     def worker(self, only: frozenset[JobType] = frozenset(JobType), *, name: str = "reenvio") -> Worker:
         """A worker for all job types, or for a chosen set."""
+        gate = Gate(self.store.answers, listener=self.listener)
         handlers = all_handlers(
             self.store,
             self.payer,
@@ -77,6 +79,7 @@ class App:
             cipher=self.cipher,
             periods=self.periods,
             limited=self._limited,
+            doubt=gate.doubt,
         )
         chosen = [handler for handler in handlers if handler.type in only]
         return Worker(
@@ -85,6 +88,7 @@ class App:
             name=name,
             rng=random.Random(),  # noqa: S311  # jitter, not a secret
             reopen=self.reopen,
+            gate=gate,
             listener=self.listener,
         )
 

@@ -8,6 +8,8 @@ import structlog
 from workers.runtime.happenings import (
     GatewayFailed,
     Happening,
+    IntakeHeld,
+    IntakeResumed,
     JobCrashed,
     JobDone,
     JobExpired,
@@ -19,6 +21,8 @@ from workers.runtime.happenings import (
 _EVENTS: dict[type[Happening], tuple[int, str]] = {
     GatewayFailed: (logging.WARNING, "gateway_failed"),
     StreamsUnknown: (logging.WARNING, "streams_unknown"),
+    IntakeHeld: (logging.WARNING, "intake_held"),
+    IntakeResumed: (logging.INFO, "intake_resumed"),
     JobCrashed: (logging.ERROR, "job_crashed"),
     JobExpired: (logging.WARNING, "job_expired"),
     JobDone: (logging.DEBUG, "job_done"),

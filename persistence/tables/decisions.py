@@ -41,6 +41,7 @@ retry_decisions = Table(
     Column("next_retry_time", UtcDateTime),
     Column("audit_sequence", Integer, nullable=False),
     Column("result", JSON, nullable=False),
+    Column("deadline", UtcDateTime),
     UniqueConstraint(
         "claim_id", "retry_count", "process_instance_key", "round", name="uq_retry_decisions_round"
     ),

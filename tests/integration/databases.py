@@ -40,6 +40,12 @@ class Postgres:
         """Remove a database, whoever uses it."""
         await self._command(f'DROP DATABASE IF EXISTS "{database}" WITH (FORCE)')
 
+    async def end_sessions(self, database: str) -> None:
+        """End every session of a database, as a server does that shuts down."""
+        await self._command(
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"  # noqa: S608
+        )
+
     async def _command(self, command: str) -> None:
         engine = create_async_engine(self.url, isolation_level="AUTOCOMMIT")
         async with engine.connect() as connection:

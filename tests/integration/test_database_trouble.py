@@ -1,4 +1,4 @@
-"""The database away, full, locked or busy: jobs fail with backoff, readiness says so, all recovers."""
+"""The database away, full, locked or busy: jobs wait at no cost, readiness says so, all recovers."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +18,7 @@ from tests.integration.cable import Cable
 from tests.integration.databases import Postgres
 from workers.jobs import all_handlers
 from workers.policy import load_policy
-from workers.runtime import Complete, Fail, Job, JobHandler, Outcome
+from workers.runtime import Complete, Fail, Job, JobHandler, Outcome, Postpone
 
 IMPATIENT = Limits(connections=1, pool_seconds=0.2, lock_seconds=0.2)
 
@@ -66,27 +66,37 @@ async def test_a_database_that_went_away_comes_back_without_a_restart(cable: Cab
         await cable.mend()
         assert isinstance(await decided(store, 2), Complete)
         assert await store.answers()
-    assert all(isinstance(failure, Fail) for failure in failures)
+    assert all(isinstance(failure, Postpone) for failure in failures)
     assert "DATABASE_URL" in getattr(failures[0], "message", "")
 
 
-async def test_the_engines_retries_outlast_a_minute_without_database(cable: Cable) -> None:
-    async with opened(cable.url, Limits()) as engine:
-        await cable.cut()
-        waits = timedelta()
-        for retries in (3, 2):
-            failure = await decided(Store(engine), 1, retries)
-            assert isinstance(failure, Fail)
-            waits += failure.backoff
-        await cable.mend()
-    assert waits > timedelta(seconds=60)
+async def test_sessions_that_the_server_ends_cost_no_retry(postgres: Postgres) -> None:
+    name = "reenvio_ended"
+    url = await postgres.create(name, postgres.template)
+    async with opened(url, Limits()) as engine:
+        store = Store(engine)
+        assert isinstance(await decided(store, 1), Complete)
+        await postgres.end_sessions(name)
+        assert isinstance(await decided(store, 2), Complete | Postpone)
+        assert isinstance(await decided(store, 2), Complete)
+    await postgres.drop(name)
+
+
+async def test_what_waiting_cannot_mend_is_an_incident_after_three(url: str) -> None:
+    async with opened(url, Limits()) as engine:
+        async with engine.begin() as connection:
+            await connection.execute(text("DROP TABLE retry_decisions"))
+        failures = [await decided(Store(engine), 1, retries) for retries in (3, 2, 1)]
+    assert [failure.backoff for failure in failures if isinstance(failure, Fail)] == [
+        timedelta(seconds=20), timedelta(seconds=60), timedelta(minutes=5)
+    ]  # fmt: skip
 
 
 async def test_a_pool_without_a_free_connection_is_waited_for_and_then_told(url: str) -> None:
     async with opened(url, IMPATIENT) as engine:
         store = Store(engine)
         async with store.reading():
-            assert isinstance(await decided(store, 1), Fail)
+            assert isinstance(await decided(store, 1), Postpone)
             assert not await store.answers()
         assert isinstance(await decided(store, 1), Complete)
 
@@ -97,7 +107,7 @@ async def test_a_lock_that_somebody_holds_is_waited_for_and_then_told(url: str) 
         async with other.begin() as holder:
             if other.dialect.name == "postgresql":
                 await holder.execute(text("LOCK TABLE retry_decisions IN ACCESS EXCLUSIVE MODE"))
-            assert isinstance(await decided(store, 1), Fail)
+            assert isinstance(await decided(store, 1), Postpone)
         assert isinstance(await decided(store, 1), Complete)
 
 
@@ -110,6 +120,7 @@ async def test_a_full_disk_fails_jobs_until_there_is_room_and_loses_nothing(tmp_
         outcomes = [await decided(store, key) for key in range(1, 40)]
         kept = sum(isinstance(outcome, Complete) for outcome in outcomes)
         assert 0 < kept < len(outcomes)
+        assert all(isinstance(outcome, Complete | Postpone) for outcome in outcomes)
         await _limit_pages(engine, "max_page_count + 10000")
         assert all([isinstance(await decided(store, key), Complete) for key in range(1, 40)])
         async with store.reading() as tx:

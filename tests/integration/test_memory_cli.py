@@ -50,6 +50,19 @@ class Terminal:
         assert b"Traceback" not in err
         return child.returncode or 0, out.decode(), err.decode()
 
+    async def run_unread(self, *arguments: str) -> tuple[int, str]:
+        """Run it for a reader that is gone already; its exit code and its complaints."""
+        reading, writing = os.pipe()
+        os.close(reading)
+        program = (sys.executable, "-c", PROGRAM, *arguments)
+        pipe = asyncio.subprocess.PIPE
+        child = await asyncio.create_subprocess_exec(
+            *program, env=self._environment, stdout=writing, stderr=pipe
+        )
+        os.close(writing)
+        _, err = await child.communicate()
+        return child.returncode or 0, err.decode()
+
 
 @pytest.fixture
 def terminal(url: str, tmp_path: Path) -> Terminal:
@@ -131,3 +144,11 @@ async def test_a_database_without_schema_says_what_to_run(empty_url: str, tmp_pa
     code, _, err = await Terminal(empty_url, tmp_path).run("audit", "verify")
     assert code == 2
     assert "reenvio migrate" in err
+
+
+@pytest.mark.parametrize("command", [("export", CLAIM), ("show", CLAIM), ("verify",)], ids=lambda c: c[0])
+async def test_a_reader_that_is_gone_ends_it_quietly(
+    terminal: Terminal, store: Store, command: tuple[str, ...]
+) -> None:
+    await store.record(draft())
+    assert await terminal.run_unread("audit", *command) == (141, "")

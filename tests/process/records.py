@@ -55,6 +55,16 @@ class Records:
         done = self.of_instance(instance, "PROCESS_INSTANCE", "ELEMENT_COMPLETED")
         return [record.value["elementId"] for record in done]
 
+    def ended(self, process: str) -> list[int]:
+        """The instances of a process that have completed, in order."""
+        self._read()
+        return [
+            record.value["processInstanceKey"]
+            for record in self._seen
+            if (record.kind, record.intent) == ("PROCESS_INSTANCE", "ELEMENT_COMPLETED")
+            and record.value["elementId"] == process
+        ]
+
     def everything(self) -> str:
         """All records as text, for looking for what must not be there."""
         self._read()

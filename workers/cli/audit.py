@@ -66,6 +66,7 @@ def export(
                 async for line in tx.export.lines(claim.value):
                     out.write(line + "\n")
                     number += 1
+            out.flush()
         typer.echo(f"{number} records of {claim}.", err=True)
 
     with_store(go)

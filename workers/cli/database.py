@@ -10,6 +10,7 @@ from domain.claim import CLAIM_ID_SHAPE, ClaimId
 from persistence.database import open_database, reachable
 from persistence.migrations import is_current
 from persistence.store import Store
+from workers.cli.errors import ReaderGone
 from workers.logs import configure_logs
 from workers.settings import Settings, SettingsError, read_settings
 
@@ -39,6 +40,14 @@ async def _within(settings: Settings, go: Callable[[Store], Awaitable[None]]) ->
                 "The database's schema is not the one this version needs: run `reenvio migrate`."
             )
         with reachable():
-            await go(Store(database))
+            await _told(go, Store(database))
     finally:
         await database.dispose()
+
+
+async def _told(go: Callable[[Store], Awaitable[None]], store: Store) -> None:
+    """A reader that is gone must not pass for a database that is."""
+    try:
+        await go(store)
+    except BrokenPipeError as error:
+        raise ReaderGone from error

@@ -29,6 +29,7 @@ def decide_command(
     retry_count: Annotated[str, typer.Option(help="Retries made so far.")] = "0",
     error_code: Annotated[str | None, typer.Option(help="Structured code, for example TISS:3160.")] = None,
     last_submission_time: Annotated[str | None, typer.Option(help="ISO 8601, with or without zone.")] = None,
+    deadline: Annotated[str | None, typer.Option(help="ISO 8601: until when it must be sent.")] = None,
     profile: Annotated[str | None, typer.Option(help="RN-BIL-004 or RN-BIL-005.")] = None,
     payer: Annotated[str | None, typer.Option(help="Apply this payer's own settings.")] = None,
     header: Annotated[list[str] | None, typer.Option(help="Task header NAME=VALUE; repeatable.")] = None,
@@ -43,6 +44,7 @@ def decide_command(
         "submissionErrorCode": error_code,
         "retryCount": _number(retry_count),
         "lastSubmissionTime": last_submission_time,
+        "deadline": deadline,
     }
     question = Question(variables, _headers(header or []), payer)
     try:

@@ -1,5 +1,7 @@
 """Turns foreseen trouble into one line for the user; no traceback reaches anybody."""
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -8,13 +10,22 @@ from rich.console import Console
 from domain.errors import Trouble
 
 INTERRUPTED = 130
+READER_GONE = 141
+
+
+class ReaderGone(Exception):  # noqa: N818 - nobody failed
+    """Whoever reads our output has closed it: `reenvio audit export CLAIM | head -1`."""
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Trouble ends the program with one line of advice and its exit code."""
     try:
-        yield
+        with _flushed():
+            yield
+    except (ReaderGone, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left has no reader
+        raise SystemExit(READER_GONE) from None
     except Trouble as trouble:
         for line in trouble.log_lines:
             _complain(f"  | {line}")
@@ -23,6 +34,15 @@ def plain_errors() -> Iterator[None]:
     except KeyboardInterrupt as error:
         _complain("Interrupted.")
         raise SystemExit(INTERRUPTED) from error
+
+
+@contextmanager
+def _flushed() -> Iterator[None]:
+    """Output that cannot be written is told now, not by the interpreter when it ends."""
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
 
 
 def say(console: Console, message: str) -> None:

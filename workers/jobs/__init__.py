@@ -27,8 +27,12 @@ def all_handlers(
     cipher: Cipher | None = None,
     periods: Periods | None = None,
     limited: Callable[[JobHandler], JobHandler] = lambda handler: handler,
+    doubt: Callable[[], None] = lambda: None,
 ) -> Sequence[JobHandler]:
-    """Every handler there is, within its limits; without a cipher no operation's result is kept."""
+    """Every handler there is, within its limits; without a cipher no operation's result is kept.
+
+    `doubt` is told when the database may be away.
+    """
     sending = limited(submit_claim(store, payer, clock))
     if cipher:  # after the limits: the lease must outlive the time limit
         sending = idempotent(sending, SEND_ONCE, Memory(store, cipher, clock))
@@ -42,4 +46,4 @@ def all_handlers(
         anchor_audit(store, clock),
         apply_retention(store, periods or Periods(), clock),
     )
-    return tuple(patient(handler) for handler in (sending, *map(limited, others)))
+    return tuple(patient(handler, doubt) for handler in (sending, *map(limited, others)))

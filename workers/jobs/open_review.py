@@ -20,6 +20,7 @@ class Input(JobInput):
     review_reason: str
     review_round: int | None = None
     submission_error: str | None = None
+    retry_reason: str | None = None
 
 
 def open_review(store: Store, clock: Clock) -> JobHandler:
@@ -27,12 +28,15 @@ def open_review(store: Store, clock: Clock) -> JobHandler:
 
     async def handle(job: Job, given: Input) -> Outcome:
         now = await clock.now()
-        review = Review(
-            given.claim_id, given.review_round or 0, given.review_reason, redact(given.submission_error or "")
-        )
+        review = Review(given.claim_id, given.review_round or 0, given.review_reason, _detail(given))
         return Complete({"reviewId": await store.run(lambda tx: _open(tx, review, job.key, now))})
 
     return JobHandler(type=JobType.OPEN_REVIEW, variables=Input.names(), handle=typed(Input, handle))
+
+
+def _detail(given: Input) -> str:
+    """Why no retry was made, and the last error."""
+    return redact(": ".join(filter(None, (given.retry_reason, given.submission_error))))
 
 
 async def _open(tx: Transaction, review: Review, job_key: int, now: datetime) -> int:

@@ -1,27 +1,44 @@
-"""What becomes of a job while the database is in trouble: it waits longer each time, then is an incident."""
+"""What becomes of a job while the database is in trouble: it waits for as long as that may pass."""
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
-from persistence.database import UNREACHABLE, DatabaseError
+from persistence.database import UNREACHABLE, DatabaseError, may_pass
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
-from workers.runtime.outcome import Fail, Outcome
+from workers.runtime.outcome import Fail, Outcome, Postpone
 
+PAUSE = timedelta(seconds=20)
 BACKOFFS = {3: timedelta(seconds=20), 2: timedelta(seconds=60)}
 LAST_BACKOFF = timedelta(minutes=5)
 
 
-def patient(handler: JobHandler) -> JobHandler:
-    """The handler, with a backoff that grows as the engine's retries run out."""
+def patient(handler: JobHandler, doubt: Callable[[], None] = lambda: None) -> JobHandler:
+    """The handler; trouble that may pass costs no retry, other trouble is an incident after three.
+
+    `doubt` is told of trouble, and of jobs that were cut short: the database may be the reason.
+    """
 
     async def handle(job: Job) -> Outcome:
         try:
             return await handler.handle(job)
+        except asyncio.CancelledError:
+            doubt()
+            raise
         except (DatabaseError, *UNREACHABLE) as error:
-            return Fail(f"{job.type}: {_line(error)}", BACKOFFS.get(job.retries, LAST_BACKOFF))
+            doubt()
+            return _outcome(job, error)
 
     return replace(handler, handle=handle)
+
+
+def _outcome(job: Job, error: Exception) -> Outcome:
+    message = f"{job.type}: {_line(error)}"
+    if may_pass(error):
+        return Postpone(message, PAUSE)
+    return Fail(message, BACKOFFS.get(job.retries, LAST_BACKOFF))
 
 
 def _line(error: Exception) -> str:

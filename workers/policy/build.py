@@ -13,7 +13,12 @@ from domain.errors import InvalidPolicy
 from domain.policy import Expectations, Policy, Profile, RuleIds
 from workers.policy.schema import LimitsChange, LimitsPart, PayerPart, PolicyFile, ProfilePart
 
-_IN_SECONDS = {"base_minutes": "base_seconds", "min_minutes": "floor_seconds", "max_minutes": "cap_seconds"}
+_IN_SECONDS = {
+    "base_minutes": "base_seconds",
+    "min_minutes": "floor_seconds",
+    "max_minutes": "cap_seconds",
+    "reserve_minutes": "reserve_seconds",
+}
 
 
 def build_policy(file: PolicyFile) -> Policy:
@@ -65,6 +70,7 @@ def _limits(part: LimitsPart) -> Limits:
         cap_seconds=_seconds(part.max_minutes),
         factor=part.factor,
         jitter_percent=part.jitter_percent,
+        reserve_seconds=_seconds(part.reserve_minutes),
     )
 
 

@@ -2,7 +2,8 @@
 
 from domain.backoff import BackoffCalculation
 from domain.catalog import Finding, Origin
-from domain.decision import Decision, Exhausted, Permanent, Retry
+from domain.deadline import seconds_left
+from domain.decision import Cause, Decision, Exhausted, Permanent, Retry, whole_second
 from domain.outputs import iso_time
 from domain.policy import Policy
 
@@ -14,7 +15,10 @@ def explain(decision: Decision, policy: Policy) -> Steps:
     steps = [("error", decision.last_error or "(empty)"), ("class", _class(decision.finding, policy))]
     match decision:
         case Retry():
-            return [_count(decision.retry_count - 1, "<", decision), *steps, *_backoff(decision, policy)]
+            count = _count(decision.retry_count - 1, "<", decision)
+            return [count, *steps, *_backoff(decision, policy), *_deadline(decision, policy)]
+        case Exhausted(cause=Cause.DEADLINE):
+            return [_count(decision.retry_count, "<", decision), *steps, *_deadline(decision, policy)]
         case Exhausted():
             return [_count(decision.retry_count, ">=", decision), *steps]
         case Permanent():
@@ -70,7 +74,19 @@ def _jitter(decision: Retry, policy: Policy) -> str:
 def _wait(backoff: BackoffCalculation) -> str:
     width = backoff.high_seconds - backoff.low_seconds
     formula = f"{backoff.low_seconds} s + floor({backoff.fraction:.6f} x {width} s)"
-    return f"{formula} = {backoff.seconds} s = {duration(backoff.seconds)}"
+    seconds = backoff.fitted_from or backoff.seconds
+    fitted = f", moved up to {duration(backoff.seconds)}" if backoff.fitted_from else ""
+    return f"{formula} = {seconds} s = {duration(seconds)}{fitted}"
+
+
+def _deadline(decision: Retry | Exhausted, policy: Policy) -> Steps:
+    if decision.deadline is None:
+        return []
+    limits = policy.limits
+    left = seconds_left(limits, start=whole_second(decision.decided_at), deadline=decision.deadline)
+    kept = f"{iso_time(decision.deadline)} - {limits.reserve_seconds / 60:g} min for a person"
+    shortest = f"the shortest wait is {duration(limits.floor_seconds)}"
+    return [("deadline", f"{kept}: {duration(max(left, 0))} left, {shortest}")]
 
 
 def _next(decision: Retry, policy: Policy) -> str:

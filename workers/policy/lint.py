@@ -152,12 +152,25 @@ def _memory(policy: Policy) -> Iterator[Advice]:
             f"{hopes.resend_window_hours} h: a late resend is not recognised",
             f"keep records at least {hopes.resend_window_hours} h",
         )
-    reach, allowed = cover.arrivals(policy.limits)[-1].latest / 60, hopes.resend_window_hours
-    if reach > allowed:
+    yield from _deadline(policy)
+
+
+def _deadline(policy: Policy) -> Iterator[Advice]:
+    allowed, reserve = policy.expectations.resend_window_hours, policy.limits.reserve_seconds / 3600
+    window = f"claims may be resent for {allowed} h, of which {reserve:g} h are kept for a person"
+    if reserve + policy.limits.floor_seconds / 3600 > allowed:
+        yield Advice(
+            "reserve-too-long",
+            f"{window}: no retry fits before a deadline",
+            f"lower reserve_minutes well below {allowed * 60}",
+        )
+        return
+    reach = cover.arrivals(policy.limits)[-1].latest / 60
+    if reach + reserve > allowed:
         yield Advice(
             "past-the-deadline",
-            f"the last retry may come after {reach:.1f} h; claims may be resent for {allowed} h",
-            "lower max_retries or max_minutes",
+            f"the last retry may come after {reach:.1f} h; {window}",
+            "lower max_retries, max_minutes or reserve_minutes",
         )
 
 

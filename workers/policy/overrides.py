@@ -9,6 +9,7 @@
 | maxMinutes      | number                           | limits.max_minutes                          |
 | backoffFactor   | whole number                     | limits.factor                               |
 | jitterPercent   | whole number                     | limits.jitter_percent                       |
+| reserveMinutes  | number                           | limits.reserve_minutes                      |
 | alsoPermanent   | entries, separated by commas     | adds to, or moves in, the catalog           |
 | alsoTransient   | entries, separated by commas     | adds to, or moves in, the catalog           |
 | timeZone        | a zone's name                    | zone                                        |
@@ -133,6 +134,7 @@ _LIMITS = {
     PolicyHeader.MAX_MINUTES: "max_minutes",
     PolicyHeader.BACKOFF_FACTOR: "factor",
     PolicyHeader.JITTER_PERCENT: "jitter_percent",
+    PolicyHeader.RESERVE_MINUTES: "reserve_minutes",
 }
 _APPLY: dict[PolicyHeader, Apply] = {
     PolicyHeader.RETRY_PROFILE: _profile,

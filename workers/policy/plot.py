@@ -62,7 +62,8 @@ def _title(policy: Policy) -> Iterator[str]:
     numbers = (
         f"up to {limits.max_retries} retries, {limits.base_seconds / 60:g} min x {limits.factor} each time, "
         f"\N{PLUS-MINUS SIGN}{limits.jitter_percent} %, "
-        f"inside {limits.floor_seconds / 60:g} to {limits.cap_seconds / 60:g} min"
+        f"inside {limits.floor_seconds / 60:g} to {limits.cap_seconds / 60:g} min, "
+        f"{limits.reserve_seconds / 60:g} min before a deadline kept"
     )
     yield _text(30, 70, f"Policy {policy.label}: {numbers}", color=QUIET)
 

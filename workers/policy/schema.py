@@ -43,6 +43,7 @@ class LimitsPart(_Part):
     max_minutes: Minutes
     factor: Annotated[int, Field(strict=True)] = 2
     jitter_percent: Annotated[int, Field(strict=True)] = 20
+    reserve_minutes: Minutes = 240
 
 
 class LimitsChange(_Part):
@@ -54,6 +55,7 @@ class LimitsChange(_Part):
     max_minutes: Minutes | None = None
     factor: Annotated[int, Field(strict=True)] | None = None
     jitter_percent: Annotated[int, Field(strict=True)] | None = None
+    reserve_minutes: Minutes | None = None
 
 
 class ExpectationsPart(_Part):
@@ -76,6 +78,7 @@ class RulesPart(_Part):
     empty_error: Line
     retry_count: Line
     last_submission_time: Line
+    deadline: Line = "ANS IN 41/2018, art. 5"
 
 
 class ProfilePart(_Part):

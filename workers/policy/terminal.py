@@ -62,6 +62,7 @@ def _settings(policy: Policy) -> Table:
         "retries": f"{limits.max_retries}",
         "wait": f"{limits.base_seconds / 60:g} min x {limits.factor}^retryCount, +-{limits.jitter_percent} %",
         "bounds": f"{limits.floor_seconds / 60:g} to {limits.cap_seconds / 60:g} min",
+        "reserve": f"{limits.reserve_seconds / 60:g} min before a deadline are kept for a person",
         "on give up": policy.on_give_up.value,
         "empty error": policy.profile.empty_error.value,
         "zone": str(policy.zone),

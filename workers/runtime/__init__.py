@@ -2,7 +2,7 @@
 
 from workers.runtime.handler import JobHandler, JobInput, blocking, typed
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Throw
+from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Postpone, Throw
 from workers.runtime.tempo import Tempo
 from workers.runtime.worker import Worker
 
@@ -14,6 +14,7 @@ __all__ = [
     "JobHandler",
     "JobInput",
     "Outcome",
+    "Postpone",
     "Tempo",
     "Throw",
     "Worker",

@@ -27,6 +27,16 @@ class StreamsUnknown:
 
 
 @dataclass(frozen=True, slots=True)
+class IntakeHeld:
+    """What every job needs is away: no job is taken until it is back."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeResumed:
+    """It is back, and jobs are taken again."""
+
+
+@dataclass(frozen=True, slots=True)
 class JobTaken:
     """A job came in."""
 
@@ -86,6 +96,8 @@ Happening = (
     GatewayAnswered
     | GatewayFailed
     | StreamsUnknown
+    | IntakeHeld
+    | IntakeResumed
     | JobTaken
     | JobExpired
     | JobCrashed

@@ -9,6 +9,7 @@ from contextlib import aclosing
 import grpc
 from pyzeebe.proto.gateway_pb2 import ActivatedJob, ActivateJobsRequest, StreamActivatedJobsRequest
 
+from workers.runtime.gate import Gate
 from workers.runtime.gateway import Gateway
 from workers.runtime.happenings import GatewayAnswered, GatewayFailed, JobTaken, Listener, StreamsUnknown
 from workers.runtime.job import read_job
@@ -26,6 +27,7 @@ class Intake:
         lane: Lane,
         *,
         name: str,
+        gate: Gate,
         tempo: Tempo,
         rng: random.Random,
         listener: Listener,
@@ -35,6 +37,7 @@ class Intake:
         self._handler = lane.handler
         self._load = lane.load
         self._name = name
+        self._gate = gate
         self._tempo = tempo
         self._rng = rng
         self._tell = listener
@@ -91,6 +94,7 @@ class Intake:
 
     async def _room(self, pulse: Pulse) -> None:
         """Wait for room worth asking for: one slot, and a moment more for others to join it."""
+        await self._gate.passed(pulse.beat)
         pulse.beat()
         while not await self._load.free_within(1, self._tempo.long_poll):
             pulse.beat()  # busy is not stalled
@@ -98,6 +102,7 @@ class Intake:
         await self._load.free_within(worth_asking, self._tempo.refill_linger)
 
     async def _stream_once(self) -> None:
+        await self._gate.passed()
         request = StreamActivatedJobsRequest(
             type=self._handler.type,
             worker=self._name,
@@ -109,6 +114,7 @@ class Intake:
                 self._receive(activated, "stream")
                 # not reading on tells the gateway, by flow control, to push elsewhere
                 await self._load.until_not_full()
+                await self._gate.passed()
 
     def _receive(self, activated: ActivatedJob, how: str) -> None:
         self._tell(JobTaken(self._handler.type, how))

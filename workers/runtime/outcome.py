@@ -36,7 +36,15 @@ class Incident:
     message: str
 
 
-Outcome = Complete | Throw | Fail | Incident
+@dataclass(frozen=True, slots=True)
+class Postpone:
+    """Not now, and through no fault of the job: again after a while, at no cost to its retries."""
+
+    message: str
+    backoff: timedelta
+
+
+Outcome = Complete | Throw | Fail | Incident | Postpone
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pyzeebe.proto.gateway_pb2 import CompleteJobRequest, FailJobRequest, ThrowE
 from workers.runtime.gateway import Gateway
 from workers.runtime.happenings import JobDone, Listener, ReportGivenUp, ReportRetried
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Fail, HandBack, Incident, Report, Throw
+from workers.runtime.outcome import Complete, Fail, HandBack, Incident, Postpone, Report, Throw
 from workers.runtime.tempo import Pace, Tempo
 from workers.runtime.throttle import Throttle
 
@@ -103,6 +103,8 @@ def _request(job: Job, outcome: Report) -> tuple[str, str, Message]:
             return "fail", "FailJob", _failed(job, message, max(job.retries - 1, 0), backoff)
         case Incident(message):
             return "incident", "FailJob", _failed(job, message, 0, timedelta())
+        case Postpone(message, backoff):
+            return "postpone", "FailJob", _failed(job, message, max(job.retries, 1), backoff)
         case HandBack(reason):
             return "hand-back", "FailJob", _failed(job, reason, max(job.retries, 1), timedelta())
         case _:

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import grpc
 
+from workers.runtime.gate import Gate
 from workers.runtime.gateway import Gateway
 from workers.runtime.handler import JobHandler
 from workers.runtime.happenings import GatewayFailed, Happening, Listener, nobody
@@ -28,10 +29,15 @@ class Worker:
         name: str,
         rng: random.Random,
         reopen: Callable[[], grpc.aio.Channel] | None = None,
+        gate: Gate | None = None,
         listener: Listener = nobody,
         tempo: Tempo | None = None,
     ) -> None:
-        """`reopen` opens another channel when a token was refused; `listener` hears what happens."""
+        """`reopen` opens another channel when a token was refused; `listener` hears what happens.
+
+        While `gate` is shut no job is taken.
+        """
+        self._gate = gate or Gate()
         self.vitals = Vitals()
         self._tempo = tempo or Tempo()
         self._name = name
@@ -60,7 +66,13 @@ class Worker:
 
     def _start(self, lane: Lane) -> list[asyncio.Task[None]]:
         intake = Intake(
-            self._gateway, lane, name=self._name, tempo=self._tempo, rng=self._rng, listener=self._tell
+            self._gateway,
+            lane,
+            name=self._name,
+            gate=self._gate,
+            tempo=self._tempo,
+            rng=self._rng,
+            listener=self._tell,
         )
         pulse = self.vitals.loop(f"poll {lane.handler.type}")
         return [asyncio.create_task(intake.poll(pulse)), asyncio.create_task(intake.stream())]

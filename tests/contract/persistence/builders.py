@@ -31,7 +31,7 @@ def draft(
     """A decision about a claim, by default its first, by a job of its own in instance 1."""
     asked = int(changes.pop("count", 0))
     policy = POLICY.under(profile)
-    request = RetryRequest(ClaimId(claim), error, code, asked)
+    request = RetryRequest(ClaimId(claim), error, code, asked, deadline=changes.pop("deadline", None))
     decision = decide(request, policy, now)
     values: dict[str, Any] = {
         "job_key": next(_jobs),

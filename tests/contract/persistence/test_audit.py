@@ -102,8 +102,33 @@ async def test_a_removed_claim_is_found_by_the_anchor_of_its_day(store: Store, d
         "DELETE FROM audit_events WHERE claim_id = 'CLM-002-2'",
         "DELETE FROM retry_decisions WHERE claim_id = 'CLM-002-2'",
     )
+    [removed, anchor] = await problems(store)
+    assert removed.where == "CLM-002-2"
+    assert anchor.where == f"anchor of {NOW.date()}"
+
+
+@pytest.mark.parametrize("witness", ["outbox", "claim_events"])
+async def test_a_claim_removed_before_its_day_is_anchored_is_found(
+    store: Store, database: AsyncEngine, witness: str
+) -> None:
+    await some_decisions(store)
+    other = {"outbox": "claim_events", "claim_events": "outbox"}[witness]
+    tables = ("audit_events", "retry_decisions", other)
+    await tamper(database, *(f"DELETE FROM {table} WHERE claim_id = 'CLM-002-2'" for table in tables))  # noqa: S608
+    told = "1 decisions are told of elsewhere, but were removed with their audit events"
+    assert await problems(store) == [Problem("CLM-002-2", told)]
+
+
+async def test_a_last_decision_removed_with_its_events_is_found(store: Store, database: AsyncEngine) -> None:
+    await some_decisions(store)
+    place = f"WHERE claim_id = '{CLAIM}' AND"
+    await tamper(
+        database,
+        f"DELETE FROM audit_events {place} sequence > (SELECT audit_sequence FROM retry_decisions {place} retry_count = 4) + 1",  # noqa: E501, S608
+        f"DELETE FROM retry_decisions {place} retry_count = 5",  # noqa: S608
+    )
     [problem] = await problems(store)
-    assert problem.where == f"anchor of {NOW.date()}"
+    assert problem.where == CLAIM
 
 
 async def test_reordered_events_are_found(store: Store, database: AsyncEngine) -> None:

@@ -27,9 +27,10 @@ def test_the_smallest_request_has_defaults() -> None:
     assert read() == RetryRequest(ClaimId(CLAIM), "TIMEOUT", None, 0, None)
 
 
-def test_only_five_variables_are_read() -> None:
+def test_only_six_variables_are_read() -> None:
     assert VARIABLES == (
         "claimId", "submissionError", "submissionErrorCode", "retryCount", "lastSubmissionTime",
+        "deadline",
     )  # fmt: skip
     assert read(other="x", retryReason=5) == read()
 

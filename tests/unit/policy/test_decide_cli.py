@@ -51,6 +51,7 @@ def test_json_of_a_retry_under_rn_bil_005() -> None:
     ("arguments", "code"),
     [(("--error", "INVALID_PATIENT_DATA - CPF inválido"), "PERMANENT_ERROR"),
      (("--error", "TIMEOUT", "--retry-count", "5"), "MAX_RETRIES_EXCEEDED"),
+     (("--error", "TIMEOUT", "--deadline", "2025-01-12T10:40:00Z"), "MAX_RETRIES_EXCEEDED"),
      (("--error", "x", "--error-code", "TISS:1001"), "PERMANENT_ERROR")],
 )  # fmt: skip
 def test_json_of_a_bpmn_error_and_exit_3(arguments: tuple[str, ...], code: str) -> None:
@@ -71,6 +72,7 @@ def test_json_of_a_bpmn_error_and_exit_3(arguments: tuple[str, ...], code: str) 
      (("--claim-id", "CLM-1-1", "--error", "e", "--retry-count", "two"), "BIL-004-V5"),
      (("--claim-id", "CLM-1-1", "--error", "e", "--retry-count", "1.5"), "BIL-004-V5"),
      (("--claim-id", "CLM-1-1", "--error", "e", "--now", "noon"), "ISO 8601"),
+     (("--claim-id", "CLM-1-1", "--error", "e", "--deadline", "soon"), "ANS IN 41/2018, art. 5"),
      (("--claim-id", "CLM-1-1", "--error", "e", "--header", "maxRetries=x"), "task headers")],
 )  # fmt: skip
 def test_rejected_input_is_one_line_and_exit_2(arguments: tuple[str, ...], rule: str) -> None:
@@ -107,6 +109,16 @@ def test_the_explanation_has_entry_window_jitter_and_formula() -> None:
         "= 2025-01-12T10:49:15Z (12/01/2025 07:49:15 America/Sao_Paulo)",
     ):
         assert words in result.stdout
+
+
+def test_the_explanation_says_what_a_deadline_did() -> None:
+    fitted = run(*ISSUE, "--deadline", "2025-01-12T14:47:00Z").stdout
+    assert "Retry 2 of 5, moved up to 240 min before the deadline 2025-01-12T14:47:00Z, in 7 min" in fitted
+    assert "= 555 s = 9 min 15 s, moved up to 7 min" in fitted
+    assert "2025-01-12T14:47:00Z - 240 min for a person: 7 min left, the shortest wait is 5 min" in fitted
+    early = run(*ISSUE, "--deadline", "2025-01-12T12:00:00Z").stdout
+    assert "1 < 5 retries allowed" in early
+    assert "0 min left" in early
 
 
 def test_the_explanation_of_a_refusal_and_of_a_guess() -> None:

@@ -107,7 +107,13 @@ def test_lint_finds_an_atom() -> None:
 
 def test_lint_finds_retries_past_the_deadline() -> None:
     late = replace(WISE, expectations=replace(CALM, resend_window_hours=2, idempotency_ttl_hours=2))
-    assert names(late) == ["past-the-deadline"]
+    assert names(replace(late, limits=replace(WISE.limits, reserve_seconds=0))) == ["past-the-deadline"]
+
+
+def test_lint_finds_a_reserve_that_leaves_no_retry() -> None:
+    greedy = replace(WISE, limits=replace(WISE.limits, reserve_seconds=48 * 3600))
+    assert names(greedy) == ["reserve-too-long"]
+    assert "48 h are kept for a person: no retry fits" in findings(greedy, "reserve-too-long")
 
 
 def test_lint_finds_words_that_overlap_and_says_who_wins() -> None:

@@ -27,6 +27,7 @@ def test_limits_are_replaced_one_by_one() -> None:
     assert under(maxRetries="7").limits == Limits(max_retries=7)
     changed = under(baseMinutes="1", minMinutes="0.5", maxMinutes="10", backoffFactor="3", jitterPercent="10")
     assert changed.limits == Limits(5, 60, 30, 600, 3, 10)
+    assert under(reserveMinutes="30").limits == Limits(reserve_seconds=1_800)
 
 
 def test_profile_zone_and_choices_are_replaced() -> None:
@@ -71,6 +72,7 @@ def test_a_change_shows_in_the_version_and_the_same_change_shows_the_same() -> N
      ("maxRetries", "0", "max_retries is 0: choose 1 to 50"), ("maxRetries", "2.5", "it must be a number"),
      ("baseMinutes", "1", "waits are shortest 300 s, first 60 s"),
      ("maxMinutes", "nan", "it must be a number"),
+     ("reserveMinutes", "long", "it must be a number"), ("reserveMinutes", "-1", "it must be a number"),
      ("maxMinutes", "inf", "it must be a number"), ("jitterPercent", "200", "choose 0 to 100"),
      ("retryProfile", "RN-X", 'no profile "RN-X": choose one of RN-BIL-004, RN-BIL-005'),
      ("timeZone", "Mars/Base", "choose a name such as America/Sao_Paulo"),

@@ -1,0 +1,50 @@
+"""Fits a wait before a claim's deadline, less the time that is kept for a person."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from domain.backoff import BackoffCalculation, Limits
+
+_SECOND = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TooLate:
+    """No time for another attempt, and why."""
+
+    reason: str
+
+
+def fit(
+    backoff: BackoffCalculation, limits: Limits, *, start: datetime, deadline: datetime
+) -> BackoffCalculation | TooLate:
+    """The wait from `start`, shortened where it must be, but never below the shortest wait."""
+    left = seconds_left(limits, start=start, deadline=deadline)
+    if backoff.seconds <= left:
+        return backoff
+    if limits.floor_seconds <= left:
+        return replace(backoff, seconds=left, fitted_from=backoff.seconds)
+    passed = left + limits.reserve_seconds <= 0
+    return TooLate(f"Deadline {_moment(deadline)} {'has passed' if passed else _kept(limits)}")
+
+
+def seconds_left(limits: Limits, *, start: datetime, deadline: datetime) -> int:
+    """Whole seconds from `start` until only the reserve is left; negative when that moment has passed."""
+    return (deadline - start) // _SECOND - limits.reserve_seconds
+
+
+def fitted_reason(reason: str, limits: Limits, deadline: datetime) -> str:
+    """A retry's reason that also says why it comes earlier than its schedule."""
+    return f"{reason}, moved up to {_minutes(limits)} before the deadline {_moment(deadline)}"
+
+
+def _kept(limits: Limits) -> str:
+    return f"leaves no time for a retry: the last {_minutes(limits)} are kept for a person"
+
+
+def _minutes(limits: Limits) -> str:
+    return f"{limits.reserve_seconds / 60:g} min"
+
+
+def _moment(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,128 @@
+"""A deadline: waits fit before it with time for a person, or a person gets the claim early."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.backoff import Limits
+from domain.claim import ClaimId
+from domain.decision import Cause, Exhausted, Permanent, Retry, RetryRequest, decide
+from domain.errors import InvalidInput, InvalidPolicy
+from domain.outputs import bpmn_error, error_variables, output_variables
+from domain.policy import Policy
+from tests.unit.domain.deciding import BIL_004, BIL_005, CLAIM, NOW, decided, given_up, retried
+
+POLICIES = st.sampled_from([BIL_004, BIL_005])
+COUNTS = st.integers(0, 6)
+NUMBERS = st.integers(1, 10**12).map(lambda number: ClaimId(f"CLM-001-{number}"))
+MOMENTS = st.timedeltas(timedelta(), timedelta(days=1)).map(lambda after: NOW + after)
+AHEAD = st.timedeltas(-timedelta(days=1), timedelta(days=3))
+RESERVES = st.integers(0, 48 * 3600)
+
+
+@given(POLICIES, NUMBERS, COUNTS, MOMENTS, AHEAD, RESERVES)
+def test_no_retry_comes_after_the_reserve_begins_nor_before_the_shortest_wait(
+    policy: Policy, claim: ClaimId, count: int, now: datetime, ahead: timedelta, reserve: int
+) -> None:
+    under = replace(policy, limits=Limits(reserve_seconds=reserve))
+    request = RetryRequest(claim, "TIMEOUT", retry_count=count, deadline=now + ahead)
+    decision = decide(request, under, now)
+    free = decide(replace(request, deadline=None), under, now)
+    if isinstance(decision, Retry):
+        assert isinstance(free, Retry)
+        assert decision.next_retry_time <= min(now + ahead - timedelta(seconds=reserve), free.next_retry_time)
+        assert decision.next_retry_time - now >= timedelta(minutes=5)
+        assert decision.next_retry_time.microsecond == 0
+    elif count < 5:
+        assert isinstance(decision, Exhausted)
+        assert decision.cause is Cause.DEADLINE
+        assert ahead < timedelta(minutes=5, seconds=reserve + 2)
+
+
+@given(POLICIES, NUMBERS, st.text(max_size=60), COUNTS, MOMENTS)
+def test_a_deadline_far_away_changes_nothing_but_that_it_is_kept(
+    policy: Policy, claim: ClaimId, error: str, count: int, now: datetime
+) -> None:
+    request = RetryRequest(claim, error, retry_count=count)
+    far = now + timedelta(days=30)
+    without = decide(request, policy, now)
+    assert without.deadline is None
+    assert decide(replace(request, deadline=far), policy, now) == replace(without, deadline=far)
+
+
+@given(st.datetimes(timezones=st.just(UTC)), COUNTS)
+def test_no_deadline_on_the_calendar_breaks_the_decision(deadline: datetime, count: int) -> None:
+    request = RetryRequest(ClaimId(CLAIM), "TIMEOUT", retry_count=count, deadline=deadline)
+    assert decide(request, BIL_004, NOW) == decide(request, BIL_004, NOW)
+
+
+def test_a_wait_that_is_too_long_is_moved_up_and_says_so() -> None:
+    retry = retried("TIMEOUT", retryCount=4, deadline="2025-01-12T15:10:00Z")
+    assert retry.next_retry_time == NOW + timedelta(minutes=30)
+    assert retry.backoff_minutes == 30
+    assert retry.retry_count == 5
+    assert retry.backoff.fitted_from == retried("TIMEOUT", retryCount=4).backoff.seconds
+    assert retry.reason == "Retry 5 of 5, moved up to 240 min before the deadline 2025-01-12T15:10:00Z"
+    assert output_variables(retry, BIL_004.profile)["nextRetryTime"] == "2025-01-12T11:10:00Z"
+
+
+def test_the_shortest_wait_is_still_a_retry_and_a_second_less_is_not() -> None:
+    edge = NOW + timedelta(minutes=245)
+    assert retried("TIMEOUT", deadline=edge.isoformat()).wait == timedelta(minutes=5)
+    early = given_up("TIMEOUT", deadline=(edge - timedelta(seconds=1)).isoformat())
+    assert isinstance(early, Exhausted)
+
+
+def test_a_deadline_that_is_too_near_goes_to_a_person_with_the_reason() -> None:
+    early = given_up("TIMEOUT", retryCount=1, deadline="2025-01-12T12:00:00Z")
+    assert isinstance(early, Exhausted)
+    assert early.cause is Cause.DEADLINE
+    error = bpmn_error(early)
+    assert error.code == "MAX_RETRIES_EXCEEDED"
+    assert error.message == (
+        "Deadline 2025-01-12T12:00:00Z leaves no time for a retry: "
+        "the last 240 min are kept for a person: TIMEOUT"
+    )
+    assert error_variables(early)["retryReason"] == early.reason
+    assert (error_variables(early)["retryCount"], error_variables(early)["maxRetries"]) == (1, 5)
+
+
+def test_a_deadline_that_has_passed_says_so() -> None:
+    assert given_up("TIMEOUT", deadline="2025-01-12T10:40:00Z").reason == (
+        "Deadline 2025-01-12T10:40:00Z has passed"
+    )
+
+
+def test_retries_that_are_used_up_are_named_first() -> None:
+    spent = given_up("TIMEOUT", retryCount=5, deadline="2025-01-12T10:00:00Z")
+    assert isinstance(spent, Exhausted)
+    assert (spent.cause, spent.reason) == (Cause.RETRIES, "Maximum of 5 retries exceeded")
+
+
+def test_a_permanent_error_stays_permanent() -> None:
+    assert isinstance(decided("INSURANCE_EXPIRED", deadline="2025-01-12T10:00:00Z"), Permanent)
+
+
+def test_a_deadline_without_a_zone_is_read_in_the_policys() -> None:
+    there = retried("TIMEOUT", deadline="2025-01-14T07:40:00")
+    assert there.deadline == datetime(2025, 1, 14, 10, 40, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("value", ["amanhã", "", "2025-01-14", 20250114, "9999-99-99T00:00", True])
+@pytest.mark.parametrize("policy", [BIL_004, BIL_005], ids=lambda policy: policy.profile.name)
+def test_a_bad_deadline_is_rejected_with_field_rule_and_remedy(policy: Policy, value: object) -> None:
+    with pytest.raises(InvalidInput) as rejected:
+        decided("TIMEOUT", policy, deadline=value)
+    line = str(rejected.value)
+    assert line.startswith("Variable deadline is ")
+    assert "(rule ANS IN 41/2018, art. 5)" in line
+    assert "2025-01-14T10:40:00-03:00, or to null; then retry the incident in Operate." in line
+
+
+@pytest.mark.parametrize("seconds", [-1, 31_536_001])
+def test_an_impossible_reserve_is_refused(seconds: int) -> None:
+    with pytest.raises(InvalidPolicy, match=f"reserve is {seconds} s: choose 0 up to a year"):
+        Limits(reserve_seconds=seconds)

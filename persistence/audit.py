@@ -9,6 +9,7 @@ from sqlalchemy import Row, func, insert, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.chain import AuditEvent, Head
+from persistence.dialect import among
 from persistence.rows import row_of
 from persistence.tables import audit_events as events
 
@@ -25,7 +26,7 @@ class Audit:
         """Where the chains of some claims end."""
         ends = (
             select(events.c.claim_id, func.max(events.c.sequence))
-            .where(events.c.claim_id.in_(claim_ids))
+            .where(among(self._connection, events.c.claim_id, claim_ids))
             .group_by(events.c.claim_id)
         )
         query = select(events.c.claim_id, events.c.sequence, events.c.hash).where(

@@ -3,10 +3,12 @@
 import json
 from hashlib import sha256
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 
 def canonical(value: object) -> str:
     """Sorted keys, no blanks, no numbers that JSON does not know."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def fingerprint(value: object) -> str:

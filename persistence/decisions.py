@@ -9,6 +9,7 @@ from sqlalchemy import Row, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.attempt import RetryAttempt
+from persistence.dialect import among
 from persistence.draft import DecisionDraft
 from persistence.rows import row_of
 from persistence.tables import retry_decisions as decisions
@@ -57,7 +58,7 @@ class Decisions:
 
     async def of_claims(self, claim_ids: Collection[str]) -> Sequence[StoredDecision]:
         """All decisions about some claims, oldest first."""
-        query = select(*COLUMNS).where(decisions.c.claim_id.in_(claim_ids))
+        query = select(*COLUMNS).where(among(self._connection, decisions.c.claim_id, claim_ids))
         rows = await self._connection.execute(query.order_by(decisions.c.claim_id, decisions.c.decided_at))
         return [_stored(row) for row in rows]
 

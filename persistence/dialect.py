@@ -1,10 +1,14 @@
 """The few words that SQLite and PostgreSQL spell differently in SQLAlchemy."""
 
-from sqlalchemy import Table
+from collections.abc import Collection
+from typing import TypeVar
+
+from sqlalchemy import Column, ColumnElement, Table, any_, literal
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 Insert = postgresql.Insert | sqlite.Insert
+Value = TypeVar("Value")
 
 
 def insert_into(connection: AsyncConnection, table: Table) -> Insert:
@@ -12,3 +16,12 @@ def insert_into(connection: AsyncConnection, table: Table) -> Insert:
     if connection.dialect.name == "postgresql":
         return postgresql.insert(table)
     return sqlite.insert(table)
+
+
+def among(
+    connection: AsyncConnection, column: Column[Value], values: Collection[Value]
+) -> ColumnElement[bool]:
+    """Whether a column has one of the values; PostgreSQL prepares one statement for any number of them."""
+    if connection.dialect.name == "postgresql":
+        return column == any_(literal(list(values), postgresql.ARRAY(column.type)))
+    return column.in_(values)

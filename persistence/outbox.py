@@ -8,6 +8,7 @@ from uuid import UUID, uuid5
 from sqlalchemy import func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from persistence.dialect import among
 from persistence.rows import row_of
 from persistence.tables import outbox
 
@@ -23,6 +24,13 @@ class OutboxEvent:
     type: str
     payload: str
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingEvent(OutboxEvent):
+    """A fact in its place in the queue."""
+
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +56,20 @@ class Outbox:
         """Put facts in, within the transaction that makes them true."""
         await self._connection.execute(insert(outbox), [row_of(event) for event in events])
 
-    async def unpublished(self, limit: int) -> Sequence[OutboxEvent]:
+    async def unpublished(self, limit: int) -> Sequence[WaitingEvent]:
         """The oldest facts that were not told yet."""
         query = (
-            select(*(outbox.c[name] for name in OutboxEvent.__dataclass_fields__))
+            select(*(outbox.c[name] for name in WaitingEvent.__dataclass_fields__))
             .where(outbox.c.published_at.is_(None))
             .order_by(outbox.c.position)
             .limit(limit)
         )
-        return [OutboxEvent(**row._mapping) for row in await self._connection.execute(query)]
+        return [WaitingEvent(**row._mapping) for row in await self._connection.execute(query)]
 
-    async def published(self, event_ids: Collection[str], *, now: datetime) -> None:
+    async def published(self, positions: Collection[int], *, now: datetime) -> None:
         """Remember that these were told."""
-        told = update(outbox).where(outbox.c.event_id.in_(event_ids)).values(published_at=now)
-        await self._connection.execute(told)
+        told = among(self._connection, outbox.c.position, positions)
+        await self._connection.execute(update(outbox).where(told).values(published_at=now))
 
     async def lag(self) -> Lag:
         """How many wait, and since when."""

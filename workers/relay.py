@@ -12,7 +12,7 @@ import structlog
 from domain.ports import Clock
 from gateways.sink import EventSink, OutgoingEvent, SinkError
 from persistence.database import DatabaseError
-from persistence.outbox import Lag, OutboxEvent
+from persistence.outbox import Lag, OutboxEvent, WaitingEvent
 from persistence.store import Store, Transaction
 
 LEASE = "relay"
@@ -72,8 +72,8 @@ class Relay:
         if not events:
             return 0
         await self._sink.send([_outgoing(event) for event in events])
-        ids = [event.event_id for event in events]
-        await self._store.run(lambda tx: tx.outbox.published(ids, now=now))
+        positions = [event.position for event in events]
+        await self._store.run(lambda tx: tx.outbox.published(positions, now=now))
         log.debug("relay_carried", events=len(events))
         return len(events)
 
@@ -82,7 +82,7 @@ class Relay:
         async with self._store.reading() as tx:
             return await tx.outbox.lag()
 
-    async def _take(self, tx: Transaction, now: datetime) -> Sequence[OutboxEvent]:
+    async def _take(self, tx: Transaction, now: datetime) -> Sequence[WaitingEvent]:
         if not await tx.leases.take(LEASE, self._name, now=now, length=self._pace.lease):
             return ()
         return await tx.outbox.unpublished(self._pace.batch)

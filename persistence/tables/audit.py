@@ -20,7 +20,7 @@ audit_events = Table(
     Column("previous_hash", String(HASH_LENGTH), nullable=False),
     Column("hash", String(HASH_LENGTH), nullable=False),
     UniqueConstraint("claim_id", "sequence", name="uq_audit_events_sequence"),
-    Index("ix_audit_events_at", "at", "claim_id", "sequence"),
+    Index("ix_audit_events_at", "at"),
 )
 
 audit_anchors = Table(

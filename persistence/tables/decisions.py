@@ -45,7 +45,6 @@ retry_decisions = Table(
     UniqueConstraint(
         "claim_id", "retry_count", "process_instance_key", "round", name="uq_retry_decisions_round"
     ),
-    Index("ix_retry_decisions_claim_id", "claim_id", "decided_at"),
     Index("ix_retry_decisions_decided_at", "decided_at"),
     Index(
         "ix_retry_decisions_next_retry_time",

@@ -1,6 +1,6 @@
 """Facts on their way out, and who may carry them at the moment."""
 
-from sqlalchemy import Column, Index, String, Table, Text, UniqueConstraint, text
+from sqlalchemy import Column, Index, String, Table, Text, text
 
 from persistence.tables.base import CLAIM_ID_LENGTH, metadata
 from persistence.types import BigId, UtcDateTime
@@ -18,7 +18,6 @@ outbox = Table(
     Column("payload", Text, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("published_at", UtcDateTime),
-    UniqueConstraint("event_id", name="uq_outbox_event_id"),
     Index("ix_outbox_unpublished", "position", sqlite_where=UNPUBLISHED, postgresql_where=UNPUBLISHED),
     Index("ix_outbox_published_at", "published_at", sqlite_where=PUBLISHED, postgresql_where=PUBLISHED),
 )

@@ -1,118 +1,97 @@
 """Durable decisions per second on both databases, and what they cost as the database grows.
 
-`python -m tests.bench.durable [--sizes 10000 100000 1000000] [--only sqlite]`
+`python -m tests.bench.durable [--sizes 10000 100000 1000000] [--only sqlite] [--rounds 5]`
+
+Each size has a database of its own, and every round visits all of them, so that what else the machine does
+meets each alike.
 """
 
 import argparse
 import asyncio
 import random
-import sqlite3
 import statistics
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from sqlalchemy import Table as SqlTable
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy import event
 
 from persistence.database import open_database
-from persistence.idempotency import OperationKey, Terms
+from persistence.draft import DecisionDraft
+from persistence.retention import DECISIONS, YEAR, Periods
 from persistence.store import Store
-from persistence.tables import audit_events, claim_events, idempotency_records, outbox, retry_decisions
 from tests.bench.databases import postgresql_database, sqlite_database
+from tests.bench.growing import AT_ONCE, fill, stored_claim
 from tests.contract.persistence.builders import NOW, draft, later
 
-SEED = 10_000
-"""How many decisions are recorded one by one; larger databases are copies of these under other names."""
-AT_ONCE = 50
-MEASURED = 2_000
-LOOKUPS = 300
+MEASURED = 1_000
+LOOKUPS = 100
 CLEANED = 500
-GROWN = (retry_decisions, audit_events, outbox, claim_events, idempotency_records)
+ALL_EXPIRED = NOW + 6 * YEAR
 DATABASES = {"sqlite": sqlite_database, "postgresql": postgresql_database}
-_numbers = count(10_000)
+ROWS = {
+    "decisions/s, new claims": "new",
+    "decisions/s, any stored claim": "old",
+    "one decision alone, ms": "alone",
+    "a claim's history, ms": "history",
+    f"clean-up of {CLEANED} records, ms": "clean_up",
+    f"retention of {CLEANED} decisions, ms": "retention",
+    f"statements per decision, {AT_ONCE} at once": "statements",
+}
+_numbers = count(100_000_000)
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What things cost at one size."""
+@dataclass(slots=True)
+class Subject:
+    """A database of one size, and what was measured on it so far."""
 
     size: int
-    decisions_per_second: float
-    commit_ms: float
-    history_ms: float
-    clean_up_ms: float
+    store: Store
+    rng: random.Random
+    statements: int = 0
+    found: dict[str, list[float]] = field(default_factory=dict)
+
+    def note(self, name: str, value: float) -> None:
+        """Keep a measurement."""
+        self.found.setdefault(name, []).append(value)
 
 
-async def decisions(store: Store, number: int) -> float:
+def fresh(claims: Iterator[str], number: int) -> list[DecisionDraft]:
+    """Decisions about some claims, each later than all before it."""
+    keys = [next(_numbers) for _ in range(number)]
+    return [
+        draft(next(claims), job_key=key, process_instance_key=key, now=later(days=1, milliseconds=key))
+        for key in keys
+    ]
+
+
+def new_claims() -> Iterator[str]:
+    """Claims that are numbered on, as a hospital does."""
+    return (f"CLM-N-{next(_numbers)}" for _ in count())
+
+
+def old_claims(subject: Subject) -> Iterator[str]:
+    """Claims from all of history, none likelier than another: in life the recent ones are."""
+    return (stored_claim(subject.size, subject.rng) for _ in count())
+
+
+async def rate(store: Store, drafts: Sequence[DecisionDraft]) -> float:
     """Record decisions, so many at once; decisions per second."""
-    waiting = iter([draft(f"CLM-N-{next(_numbers)}") for _ in range(number)])
-    began = time.perf_counter()
+    waiting = iter(drafts)
 
     async def worker() -> None:
         for one in waiting:
             await store.record(one)
 
+    began = time.perf_counter()
     await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
-    return number / (time.perf_counter() - began)
-
-
-async def seed(store: Store) -> None:
-    """The first decisions and as many idempotency records, honestly recorded."""
-    await decisions(store, SEED)
-    terms = Terms(lease=timedelta(minutes=4))
-    async with store.transaction() as tx:
-        for number in range(SEED):
-            key = OperationKey(str(number), "Task", "submit_claim", {})
-            await tx.idempotency.begin(key, terms, now=later(seconds=number))
-
-
-async def grow(engine: AsyncEngine, copies: range) -> None:
-    """Copy the seed under new names."""
-    async with engine.begin() as connection:
-        for table in GROWN:
-            for copy in copies:
-                await connection.execute(text(_copy(table, copy)))
-    await settle(engine)
-
-
-async def settle(engine: AsyncEngine) -> None:
-    """Let the database write back what growing left behind; that is not what is measured."""
-    if engine.dialect.name == "sqlite":
-        await asyncio.to_thread(_settle_file, str(engine.url.database))
-        return
-    async with engine.connect() as opened_:
-        connection = await opened_.execution_options(isolation_level="AUTOCOMMIT")
-        for command in ("SET statement_timeout = 0", "VACUUM ANALYZE", "CHECKPOINT"):
-            await connection.execute(text(command))
-
-
-def _settle_file(file: str) -> None:
-    with closing(sqlite3.connect(file)) as connection:
-        connection.execute("ANALYZE")
-        connection.commit()
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def _copy(table: SqlTable, copy: int) -> str:
-    renamed = {
-        "claim_id": f"claim_id || '-{copy}'",
-        "idempotency_key": f"idempotency_key || '-{copy}'",
-        "event_id": f"'{copy:08d}' || substr(event_id, 9)",
-    }
-    keys = {column.name for column in table.primary_key.columns}
-    names = [column.name for column in table.columns if column.name not in keys]
-    values = ", ".join(renamed.get(name, name) for name in names)
-    seeded = "idempotency_key NOT LIKE '%-%'" if "idempotency_key" in names else "claim_id LIKE 'CLM-N-_____'"
-    return f"INSERT INTO {table.name} ({', '.join(names)}) SELECT {values} FROM {table.name} WHERE {seeded}"  # noqa: S608
+    return len(drafts) / (time.perf_counter() - began)
 
 
 async def median_ms(times: int, work: Callable[[], Awaitable[object]]) -> float:
@@ -125,62 +104,74 @@ async def median_ms(times: int, work: Callable[[], Awaitable[object]]) -> float:
     return statistics.median(taken)
 
 
-async def cost(store: Store, size: int, rng: random.Random) -> Cost:
-    """Measure at a size."""
-
-    async def history() -> None:
-        async with store.reading() as tx:
-            await tx.decisions.attempts(f"CLM-N-{rng.randrange(10_000, 10_000 + SEED)}")
-
-    async def clean_up() -> None:
-        await store.run(lambda tx: tx.idempotency.delete_expired(NOW + timedelta(days=2), CLEANED))
-
-    async def one() -> None:
-        await store.record(draft(f"CLM-N-{next(_numbers)}"))
-
-    await decisions(store, 200)
-    return Cost(
-        size=size,
-        decisions_per_second=await decisions(store, MEASURED),
-        commit_ms=await median_ms(LOOKUPS, one),
-        history_ms=await median_ms(LOOKUPS, history),
-        clean_up_ms=await median_ms(3, clean_up),
-    )
+async def measure(subject: Subject) -> None:
+    """One round on one database."""
+    store, before = subject.store, subject.statements
+    subject.note("new", await rate(store, fresh(new_claims(), MEASURED)))
+    subject.note("statements", (subject.statements - before) / MEASURED)
+    subject.note("old", await rate(store, fresh(old_claims(subject), MEASURED)))
+    singles = iter(fresh(new_claims(), LOOKUPS))
+    subject.note("alone", await median_ms(LOOKUPS, lambda: store.record(next(singles))))
+    subject.note("history", await median_ms(LOOKUPS, lambda: _history(subject)))
+    subject.note("clean_up", await median_ms(1, lambda: _clean_up(store)))
+    subject.note("retention", await median_ms(1, lambda: _retention(store)))
 
 
-async def costs(url: str, sizes: Sequence[int]) -> AsyncIterator[Cost]:
-    """Grow from size to size, measuring at each."""
-    async with opened(url) as engine:
-        store, rng, grown = Store(engine), random.Random(1), 1
-        await seed(store)
-        for size in sizes:
-            await grow(engine, range(grown, size // SEED))
-            grown = max(grown, size // SEED)
-            yield await cost(store, size, rng)
+async def _history(subject: Subject) -> None:
+    async with subject.store.reading() as tx:
+        await tx.decisions.attempts(stored_claim(subject.size, subject.rng))
 
 
-@asynccontextmanager
-async def opened(url: str) -> AsyncIterator[AsyncEngine]:
-    """An engine for as long as the block."""
+async def _clean_up(store: Store) -> None:
+    await store.run(lambda tx: tx.idempotency.delete_expired(ALL_EXPIRED, CLEANED))
+
+
+async def _retention(store: Store) -> None:
+    await store.run(lambda tx: tx.remains.remove(DECISIONS, Periods(), now=ALL_EXPIRED, limit=CLEANED))
+
+
+async def prepared(stack: AsyncExitStack, name: str, size: int) -> Subject:
+    """A database of a size, warm."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reenvio-durable-")))
+    url = await stack.enter_async_context(DATABASES[name](folder))
+    await fill(url, size)
     engine = open_database(url)
-    try:
-        yield engine
-    finally:
-        await engine.dispose()
+    stack.push_async_callback(engine.dispose)
+    subject = Subject(size, Store(engine), random.Random(size))
+
+    @event.listens_for(engine.sync_engine, "before_cursor_execute")
+    def note(*_: object) -> None:
+        subject.statements += 1
+
+    await rate(subject.store, fresh(new_claims(), MEASURED))
+    return subject
 
 
-async def bench(sizes: Sequence[int], names: Sequence[str], console: Console) -> None:
-    """Measure each database and print a table."""
-    columns = ("stored decisions", "decisions/s", "one decision", "claim history", f"clean-up of {CLEANED}")
+async def bench(name: str, sizes: Sequence[int], rounds: int, console: Console) -> None:
+    """Measure one kind of database at all sizes and print a table."""
+    async with AsyncExitStack() as stack:
+        subjects = [await prepared(stack, name, size) for size in sizes]
+        for _ in range(rounds):
+            for subject in subjects:
+                await measure(subject)
+        console.print(table(name, subjects))
+
+
+def table(name: str, subjects: Sequence[Subject]) -> Table:
+    """Medians per size, and how the largest compares with the smallest, round by round."""
+    sheet = Table(name, *(f"{subject.size:,}" for subject in subjects), "largest : smallest (range)")
+    for title, key in ROWS.items():
+        columns = [subject.found[key] for subject in subjects]
+        ratios = [last / first for first, last in zip(columns[0], columns[-1], strict=True)]
+        growth = f"{statistics.median(ratios):.2f} ({min(ratios):.2f}-{max(ratios):.2f})"
+        sheet.add_row(title, *(f"{statistics.median(values):,.2f}" for values in columns), growth)
+    return sheet
+
+
+async def run(names: Sequence[str], sizes: Sequence[int], rounds: int) -> None:
+    """Measure each kind of database."""
     for name in names:
-        table = Table(*columns, title=name)
-        with tempfile.TemporaryDirectory(prefix="reenvio-durable-") as folder:
-            async with DATABASES[name](Path(folder)) as url:
-                async for found in costs(url, sizes):
-                    times = (found.commit_ms, found.history_ms, found.clean_up_ms)
-                    row = f"{found.size:,}", f"{found.decisions_per_second:,.0f}"
-                    table.add_row(*row, *(f"{value:.2f} ms" for value in times))
-        console.print(table)
+        await bench(name, sizes, rounds, Console())
 
 
 def main() -> None:
@@ -188,8 +179,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--only", choices=DATABASES, action="append")
+    parser.add_argument("--rounds", type=int, default=5)
     given = parser.parse_args()
-    asyncio.run(bench(given.sizes, given.only or list(DATABASES), Console()))
+    asyncio.run(run(given.only or list(DATABASES), given.sizes, given.rounds))
 
 
 if __name__ == "__main__":

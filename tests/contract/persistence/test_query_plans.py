@@ -30,7 +30,7 @@ HOT: dict[str, Work] = {
     "audit page": lambda tx: tx.audit.page((CLAIM, 3), 10),
     "digest": lambda tx: tx.audit.digest(NOW, later(days=1)),
     "unpublished": lambda tx: tx.outbox.unpublished(10),
-    "published": lambda tx: tx.outbox.published(["x"], now=NOW),
+    "published": lambda tx: tx.outbox.published([1], now=NOW),
     "claim": lambda tx: tx.claims.find(CLAIM),
     "put": lambda tx: tx.claims.put(CLAIM, "p", ClaimState.FAILED, now=NOW),
     "send of job": lambda tx: tx.attempts.of_job(7),

@@ -27,7 +27,7 @@ async def story(store: Store, claim: str, at: datetime, job: int) -> None:
         await tx.reviews.open(Review(claim, 0, "PERMANENT_ERROR", "why"), job_key=job, now=at)
         await tx.notices.record(Notice(claim, "REGISTRATION", "x"), job_key=job, now=at)
         await tx.claims.move(claim, ClaimState.WRITTEN_OFF, now=at)
-        await tx.outbox.published([e.event_id for e in await tx.outbox.unpublished(9)], now=at)
+        await tx.outbox.published([e.position for e in await tx.outbox.unpublished(9)], now=at)
 
 
 @pytest.fixture

@@ -1,0 +1,26 @@
+"""Fewer and narrower indexes: what a decision writes does not grow with what is stored."""
+
+from alembic import op
+
+revision = "0007"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Drop what another index or constraint already does."""
+    op.drop_index("ix_retry_decisions_claim_id", "retry_decisions")
+    op.drop_index("ix_audit_events_at", "audit_events")
+    op.create_index("ix_audit_events_at", "audit_events", ["at"])
+    with op.batch_alter_table("outbox") as outbox:
+        outbox.drop_constraint("uq_outbox_event_id", type_="unique")
+
+
+def downgrade() -> None:
+    """Put them back."""
+    with op.batch_alter_table("outbox") as outbox:
+        outbox.create_unique_constraint("uq_outbox_event_id", ["event_id"])
+    op.drop_index("ix_audit_events_at", "audit_events")
+    op.create_index("ix_audit_events_at", "audit_events", ["at", "claim_id", "sequence"])
+    op.create_index("ix_retry_decisions_claim_id", "retry_decisions", ["claim_id", "decided_at"])

@@ -96,8 +96,13 @@ class Claims:
     async def received(self, before: datetime, limit: int) -> Sequence[ClaimRow]:
         """Claims that came in before a moment and have not left yet, the longest waiting first."""
         waiting = (claims.c.state == ClaimState.RECEIVED) & (claims.c.updated_at < before)
-        query = select(claims).where(waiting).order_by(claims.c.created_at).limit(limit)
+        query = select(claims).where(waiting).order_by(claims.c.updated_at).limit(limit)
         return [_claim(row) for row in await self._connection.execute(query)]
+
+    async def touch_received(self, claim_id: str, *, now: datetime) -> None:
+        """Note that a received claim was looked after, if it still waits."""
+        mine = (claims.c.claim_id == claim_id) & (claims.c.state == ClaimState.RECEIVED)
+        await self._connection.execute(update(claims).where(mine).values(updated_at=now))
 
     async def receive(self, arrival: Arrival, *, now: datetime) -> None:
         """Create a claim that came in with its file."""

@@ -116,6 +116,7 @@ class Variable(StrEnum):
 
     CLAIM_ID = "claimId"
     PAYER_ID = "payerId"
+    DEADLINE = "deadline"
     PROTOCOL_NUMBER = "protocolNumber"
 
     SUBMISSION_ERROR = "submissionError"

@@ -6,6 +6,7 @@ from enum import StrEnum
 class ClaimState(StrEnum):
     """The states of a claim; the engine holds the truth, this is its shadow for people."""
 
+    RECEIVED = "RECEIVED"
     SUBMITTING = "SUBMITTING"
     FAILED = "FAILED"
     WAITING = "WAITING"

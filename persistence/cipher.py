@@ -29,12 +29,20 @@ class Cipher:
 
     def encrypt(self, text: str, *, context: str) -> str:
         """The text for storage."""
-        nonce = self.random(NONCE_BYTES)
-        sealed = AESGCM(self.keys[self.current]).encrypt(nonce, text.encode(), context.encode())
-        return f"{_FORMAT}:{self.current}:{base64.b64encode(nonce + sealed).decode()}"
+        return self.encrypt_bytes(text.encode(), context=context)
 
     def decrypt(self, stored: str, *, context: str) -> str:
         """The text from storage; a CipherError names the key that is missing."""
+        return self.decrypt_bytes(stored, context=context).decode()
+
+    def encrypt_bytes(self, data: bytes, *, context: str) -> str:
+        """The bytes for storage, as text."""
+        nonce = self.random(NONCE_BYTES)
+        sealed = AESGCM(self.keys[self.current]).encrypt(nonce, data, context.encode())
+        return f"{_FORMAT}:{self.current}:{base64.b64encode(nonce + sealed).decode()}"
+
+    def decrypt_bytes(self, stored: str, *, context: str) -> bytes:
+        """The bytes from storage; a CipherError names the key that is missing."""
         _format, key_id, body = _parts(stored)
         if key_id not in self.keys:
             raise CipherError(
@@ -43,12 +51,11 @@ class Cipher:
             )
         raw = base64.b64decode(body)
         try:
-            opened = AESGCM(self.keys[key_id]).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], context.encode())
+            return AESGCM(self.keys[key_id]).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], context.encode())
         except InvalidTag as error:
             raise CipherError(
                 f"A stored value does not open with the key {key_id!r}: the key or the value was changed."
             ) from error
-        return opened.decode()
 
 
 def _parts(stored: str) -> tuple[str, str, str]:

@@ -25,6 +25,29 @@ class ClaimRow:
     protocol_number: str | None
     reason: str | None
     updated_at: datetime
+    created_at: datetime | None = None
+    deadline: datetime | None = None
+    content_hash: str | None = None
+    batch_number: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A claim that comes in with its file."""
+
+    claim_id: str
+    payer_id: str
+    deadline: datetime
+    content_hash: str
+    batch_number: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which claims to list; None does not narrow."""
+
+    state: ClaimState | None = None
+    payer_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +84,37 @@ class Claims:
         rows = await self._connection.execute(select(claims).order_by(claims.c.claim_id))
         return [_claim(row) for row in rows]
 
+    async def newest(self, wanted: Wanted, limit: int) -> Sequence[ClaimRow]:
+        """The claims that came last, newest first."""
+        query = select(claims).order_by(claims.c.created_at.desc(), claims.c.claim_id).limit(limit)
+        if wanted.state:
+            query = query.where(claims.c.state == wanted.state)
+        if wanted.payer_id:
+            query = query.where(claims.c.payer_id == wanted.payer_id)
+        return [_claim(row) for row in await self._connection.execute(query)]
+
+    async def received(self, before: datetime, limit: int) -> Sequence[ClaimRow]:
+        """Claims that came in before a moment and have not left yet, the longest waiting first."""
+        waiting = (claims.c.state == ClaimState.RECEIVED) & (claims.c.updated_at < before)
+        query = select(claims).where(waiting).order_by(claims.c.updated_at).limit(limit)
+        return [_claim(row) for row in await self._connection.execute(query)]
+
+    async def touch_received(self, claim_id: str, *, now: datetime) -> None:
+        """Note that a received claim was looked after, if it still waits."""
+        mine = (claims.c.claim_id == claim_id) & (claims.c.state == ClaimState.RECEIVED)
+        await self._connection.execute(update(claims).where(mine).values(updated_at=now))
+
+    async def receive(self, arrival: Arrival, *, now: datetime) -> None:
+        """Create a claim that came in with its file."""
+        row = row_of(arrival) | {"state": ClaimState.RECEIVED, "created_at": now, "updated_at": now}
+        await self._connection.execute(insert(claims).values(row))
+
+    async def correct(self, claim_id: str, *, content_hash: str, batch_number: str) -> bool:
+        """Note a corrected file; False when the claim is not in review any more."""
+        mine = (claims.c.claim_id == claim_id) & (claims.c.state == ClaimState.IN_REVIEW)
+        changes = {"content_hash": content_hash, "batch_number": batch_number}
+        return (await self._connection.execute(update(claims).where(mine).values(changes))).rowcount == 1
+
     async def put(self, claim_id: str, payer_id: str, state: ClaimState, *, now: datetime) -> None:
         """Create the claim in a state, or move it there."""
         if await self.move(claim_id, state, now=now, payer_id=payer_id):
@@ -87,13 +141,4 @@ class Claims:
 
 
 def _claim(row: Row[Any]) -> ClaimRow:
-    return ClaimRow(
-        claim_id=row.claim_id,
-        payer_id=row.payer_id,
-        state=ClaimState(row.state),
-        retry_count=row.retry_count,
-        next_retry_time=row.next_retry_time,
-        protocol_number=row.protocol_number,
-        reason=row.reason,
-        updated_at=row.updated_at,
-    )
+    return ClaimRow(**(dict(row._mapping) | {"state": ClaimState(row.state)}))

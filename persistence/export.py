@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from persistence.tables import (
     audit_events,
     claim_events,
+    claim_payloads,
     claims,
     legal_holds,
     notices,
@@ -21,6 +22,7 @@ from persistence.tables import (
 
 TABLES = (
     claims,
+    claim_payloads,
     submission_attempts,
     retry_decisions,
     reviews,

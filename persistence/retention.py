@@ -13,6 +13,7 @@ from sqlalchemy import (
     Select,
     Table,
     delete,
+    exists,
     func,
     insert,
     null,
@@ -30,6 +31,7 @@ from persistence.tables import (
     audit_events,
     audit_permits,
     claim_events,
+    claim_payloads,
     claims,
     error_statistics,
     legal_holds,
@@ -94,10 +96,12 @@ PAYLOADS = Area(
     submission_attempts.c.started_at,
     submission_attempts.c.result.is_not(null()),
 )
+IS_OPEN = exists().where(claims.c.claim_id == claim_payloads.c.claim_id, claims.c.state.not_in(FINAL))
 AUDIT = Area("audit events", Kind.LOG, audit_events, audit_events.c.at)
 DECISIONS = Area("decisions", Kind.LOG, retry_decisions, retry_decisions.c.decided_at)
 AREAS = (
     PAYLOADS,
+    Area("files of claims", Kind.PAYLOAD, claim_payloads, claim_payloads.c.stored_at, ~IS_OPEN),
     DECISIONS,
     AUDIT,
     Area("journal entries", Kind.LOG, claim_events, claim_events.c.at),

@@ -26,6 +26,8 @@ from persistence.retention import Periods
 from persistence.store import Store
 from workers.claims import ClaimDesk
 from workers.engine_settings import ZeebeSettings, connection_from, read_engine_settings
+from workers.intake import Intake, Reader
+from workers.intake_settings import read_intake_settings
 from workers.jobs import all_handlers
 from workers.memory_settings import read_memory_settings
 from workers.policy import PolicySource
@@ -35,6 +37,7 @@ from workers.runtime.happenings import Happening, Listener
 from workers.runtime_log import log_happening
 from workers.settings import HandlerLimits, Settings, SettingsError
 from workers.telemetry import RuntimeMetrics
+from workers.tiss import PayerChannel, gateway_to, open_channels, outlasting, slowest
 
 log = structlog.get_logger(__name__)
 
@@ -55,8 +58,10 @@ class App:
     channel: grpc.aio.Channel
     commands: ZeebeCommands
     desk: ClaimDesk
+    intake: Intake
     clock: Clock
     payer: PayerGateway
+    channels: Mapping[str, PayerChannel]
     policy: PolicySource
     limits: Mapping[JobType, HandlerLimits]
     cipher: Cipher
@@ -93,7 +98,8 @@ class App:
         )
 
     def _limited(self, handler: JobHandler) -> JobHandler:
-        return self.limits.get(JobType(handler.type), HandlerLimits()).applied_to(handler)
+        limits = self.limits.get(JobType(handler.type), HandlerLimits())
+        return outlasting(slowest(self.channels), handler, limits)
 
     async def database_trouble(self) -> str | None:
         """A readiness check: says so when the database does not answer."""
@@ -121,10 +127,11 @@ def embedded(running: engine.RunningEngine) -> Cluster:
 @asynccontextmanager
 async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
     """Open the database, the channel and what stands on them."""
-    payer = ScriptedPayer(_script(settings.payer_script))
     policy = PolicySource(settings.policy_file)
-    memory = read_memory_settings()
+    memory, terms = read_memory_settings(), read_intake_settings().terms(policy.current().zone)
+    practice = _practice_payer(settings)
     async with AsyncExitStack() as stack:
+        channels = await stack.enter_async_context(open_channels(settings.payers_file))
         database = open_database(settings.database)
         stack.push_async_callback(database.dispose)
         if not await is_current(database):
@@ -134,17 +141,19 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
         channel = open_channel(cluster.connection)
         stack.push_async_callback(channel.close)
         commands = ZeebeCommands(channel)
-        store = Store(database)
+        store, cipher = Store(database), memory.cipher(settings.reenvio_home)
         yield App(
             store=store,
             channel=channel,
             commands=commands,
             desk=ClaimDesk(store, commands),
+            intake=Intake(store, commands, cluster.clock, cipher, Reader(channels, terms)),
             clock=cluster.clock,
-            payer=payer,
+            payer=practice or gateway_to(channels, store, cipher),
+            channels=channels,
             policy=policy,
             limits=settings.handler_limits,
-            cipher=memory.cipher(settings.reenvio_home),
+            cipher=cipher,
             periods=memory.periods(),
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(),
@@ -170,6 +179,15 @@ async def migrate_database(settings: Settings) -> None:
         await migrate(database)
     finally:
         await database.dispose()
+
+
+def _practice_payer(settings: Settings) -> PayerGateway | None:
+    """The scripted payer, unless real ones are configured."""
+    if settings.payers_file is None:
+        return ScriptedPayer(_script(settings.payer_script))
+    if settings.payer_script is not None:
+        raise SettingsError("PAYERS_FILE and PAYER_SCRIPT are both set: unset the one you do not mean.")
+    return None
 
 
 def _script(file: Path | None) -> Script:

@@ -10,13 +10,20 @@ from domain.errors import Trouble
 from gateways.tiss.hash import HashError, hash_agrees
 from gateways.tiss.names import ans, local, soap
 from gateways.tiss.parties import Provider, ProviderKind
-from gateways.tiss.xml import Limits, XmlRefusedError, parse
+from gateways.tiss.xml import Limits, XmlProblem, XmlRefusedError, parse
 
 MAX_FILE_BYTES = 20_000_000
 
 
 class LoteRefusedError(Trouble):
-    """A file that is no batch we can send: one line that says why, without its content."""
+    """A file that is no batch we can send: one line that says why, without its content.
+
+    `problem` says so when it is not even XML that we read.
+    """
+
+    def __init__(self, message: str, problem: XmlProblem | None = None) -> None:
+        super().__init__(message)
+        self.problem = problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +51,7 @@ def read_lote(data: bytes) -> Lote:
     try:
         root = parse(data, Limits(MAX_FILE_BYTES))
     except XmlRefusedError as error:
-        raise LoteRefusedError(f"The file cannot be read: {error}.") from None
+        raise LoteRefusedError(f"The file cannot be read: {error}.", error.problem) from None
     message = _message(root)
     batch = _batch(message)
     guides = _guides(batch)

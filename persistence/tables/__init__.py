@@ -2,7 +2,14 @@
 
 from persistence.tables.audit import audit_anchors, audit_events, audit_permits, policies
 from persistence.tables.base import metadata
-from persistence.tables.claims import claim_events, claims, notices, reviews, submission_attempts
+from persistence.tables.claims import (
+    claim_events,
+    claim_payloads,
+    claims,
+    notices,
+    reviews,
+    submission_attempts,
+)
 from persistence.tables.decisions import retry_decisions
 from persistence.tables.idempotency import idempotency_records
 from persistence.tables.outbox import leases, outbox
@@ -13,6 +20,7 @@ __all__ = [
     "audit_events",
     "audit_permits",
     "claim_events",
+    "claim_payloads",
     "claims",
     "error_statistics",
     "idempotency_records",

@@ -17,6 +17,7 @@ from persistence.tables.base import CLAIM_ID_LENGTH, metadata
 from persistence.types import BigId, UtcDateTime
 
 CLAIM_STATES = (
+    "RECEIVED",
     "SUBMITTING",
     "FAILED",
     "WAITING",
@@ -36,11 +37,24 @@ claims = Table(
     Column("next_retry_time", UtcDateTime),
     Column("protocol_number", String(64)),
     Column("reason", Text),
+    Column("deadline", UtcDateTime),
+    Column("content_hash", String(64)),
+    Column("batch_number", String(32)),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     CheckConstraint("state IN ('" + "', '".join(CLAIM_STATES) + "')", name="state"),
     Index("ix_claims_state", "state", "next_retry_time"),
     Index("ix_claims_updated_at", "updated_at"),
+    Index("ix_claims_created_at", "created_at"),
+)
+
+claim_payloads = Table(
+    "claim_payloads",
+    metadata,
+    Column("claim_id", String(CLAIM_ID_LENGTH), primary_key=True),
+    Column("ciphertext", Text, nullable=False),
+    Column("stored_at", UtcDateTime, nullable=False),
+    Index("ix_claim_payloads_stored_at", "stored_at"),
 )
 
 submission_attempts = Table(

@@ -15,6 +15,7 @@ class Commands(LazyGroup):
         "demo": "workers.cli.system:demo",
         "up": "workers.cli.system:up",
         "work": "workers.cli.system:work",
+        "api": "workers.cli.api:api",
         "deploy": "workers.cli.system:deploy",
         "migrate": "workers.cli.system:migrate",
         "decide": "workers.cli.decide:decide_command",

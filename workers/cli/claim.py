@@ -1,7 +1,8 @@
-"""`reenvio claim start | list | show | retry-now | cancel | review`: claims from the command line."""
+"""`reenvio claim submit | start | list | show | ...`: claims from the command line."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,56 +11,77 @@ from rich.table import Table
 
 from bpmn.names import ReviewDecision
 from domain.claim import ClaimId
-from persistence.claims import ClaimRow
-from workers import bootstrap
-from workers.bootstrap import App, engine_config, find_cluster
+from domain.claim_state import ClaimState
+from persistence.claims import ClaimRow, Wanted
+from workers.bootstrap import App
 from workers.claims import ClaimDesk
+from workers.cli.application import with_app
 from workers.cli.database import ClaimArgument
-from workers.engine_settings import read_zeebe_settings
-from workers.logs import configure_logs
-from workers.settings import read_settings
+from workers.cli.submit import read_file, submit
+from workers.protocols import Protocols, in_words
 
-claim_app = typer.Typer(help="Start, follow and steer claims.", no_args_is_help=True)
+claim_app = typer.Typer(help="Hand in, start, follow and steer claims.", no_args_is_help=True)
+claim_app.command()(submit)
 
 
 @claim_app.command()
 def start(claim: ClaimArgument, payer: Annotated[str, typer.Option(help="The payer's id.")]) -> None:
-    """Start a claim's process; asking twice starts it once."""
+    """Start a claim without a file, for a practice payer; asking twice starts it once."""
 
     async def go(app: App) -> None:
         new = await app.desk.start(claim, payer)
         typer.echo(f"{claim} {'is on its way' if new else 'was started before; nothing to do'}.")
 
-    _with_app(go)
+    with_app(go)
 
 
 @claim_app.command("list")
-def list_claims() -> None:
-    """Every claim and where it stands."""
+def list_claims(
+    state: Annotated[ClaimState | None, typer.Option(case_sensitive=False, help="Only these.")] = None,
+    payer: Annotated[str | None, typer.Option(help="Only this payer's.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 100,
+) -> None:
+    """The newest claims and where they stand."""
 
     async def go(app: App) -> None:
-        async with app.store.transaction() as tx:
-            claims = await tx.claims.all()
+        async with app.store.reading() as tx:
+            claims = await tx.claims.newest(Wanted(state, payer), limit + 1)
         table = Table("claim", "payer", "state", "retries", "next send", "protocol", "reason")
-        for claim in claims:
+        for claim in claims[:limit]:
             table.add_row(*_cells(claim))
-        Console().print(table if claims else "No claims yet: start one with `reenvio claim start`.")
+        Console().print(table if claims else "No claims: hand one in with `reenvio claim submit`.")
+        if len(claims) > limit:
+            typer.echo(f"The newest {limit}; there are more: see --limit, --state, --payer.")
 
-    _with_app(go)
+    with_app(go)
 
 
 @claim_app.command()
 def show(claim: ClaimArgument) -> None:
-    """A claim's story, event by event."""
+    """Where a claim stands, and its story, event by event."""
 
     async def go(app: App) -> None:
-        await app.desk.find(claim)
-        async with app.store.transaction() as tx:
+        found = await app.desk.find(claim)
+        async with app.store.reading() as tx:
             story = await tx.journal.of_claim(claim.value)
+        for line in _facts(found):
+            typer.echo(line)
         for entry in story:
-            typer.echo(f"{entry.at.isoformat(timespec='seconds')}  {entry.event:18}  {entry.detail}")
+            typer.echo(f"{_time(entry.at)}  {entry.event:18}  {entry.detail}")
 
-    _with_app(go)
+    with_app(go)
+
+
+@claim_app.command()
+def protocol(claim: ClaimArgument) -> None:
+    """Ask the payer what became of a claim that it accepted."""
+
+    async def go(app: App) -> None:
+        protocols = Protocols(app.store, app.cipher, app.channels)
+        for line in in_words(await protocols.ask(claim, await app.clock.now())):
+            typer.echo(line)
+
+    with_app(go)
 
 
 @claim_app.command("retry-now")
@@ -79,14 +101,19 @@ def review(
     claim: ClaimArgument,
     decision: Annotated[ReviewDecision, typer.Argument(case_sensitive=False)],
     protocol: Annotated[str | None, typer.Option(help="The number, for PROTOCOL_RECOVERED.")] = None,
+    file: Annotated[Path | None, typer.Option(help="The corrected batch, for CORRECTED.")] = None,
 ) -> None:
     """Decide a claim in review: resend, corrected, write off, or protocol recovered."""
+    if file and decision is not ReviewDecision.CORRECTED:
+        raise typer.BadParameter("a file is for CORRECTED", param_hint="--file")
 
     async def go(app: App) -> None:
+        if file:
+            await app.intake.correct(claim, read_file(file, app.intake.reader.terms.max_bytes))
         await app.desk.decide_review(claim, decision, protocol_number=protocol)
         typer.echo(f"{claim}: {decision} is told to the process.")
 
-    _with_app(go)
+    with_app(go)
 
 
 def _tell(claim: ClaimId, done: str, wish: Callable[[ClaimDesk, ClaimId], Awaitable[None]]) -> None:
@@ -94,21 +121,26 @@ def _tell(claim: ClaimId, done: str, wish: Callable[[ClaimDesk, ClaimId], Awaita
         await wish(app.desk, claim)
         typer.echo(f"{claim} {done}.")
 
-    _with_app(go)
+    with_app(go)
 
 
 def _cells(claim: ClaimRow) -> tuple[str, ...]:
-    due = claim.next_retry_time.isoformat(timespec="seconds") if claim.next_retry_time else ""
-    protocol, reason = claim.protocol_number or "", claim.reason or ""
-    return claim.claim_id, claim.payer_id, claim.state, str(claim.retry_count), due, protocol, reason
+    due = _time(claim.next_retry_time) if claim.next_retry_time else ""
+    number, reason = claim.protocol_number or "", claim.reason or ""
+    return claim.claim_id, claim.payer_id, claim.state, str(claim.retry_count), due, number, reason
 
 
-def _with_app(go: Callable[[App], Awaitable[None]]) -> None:
-    settings = read_settings()
-    configure_logs("error", settings.log_format)
+def _facts(claim: ClaimRow) -> Iterator[str]:
+    facts = {
+        "state": claim.state,
+        "payer": claim.payer_id,
+        "batch": claim.batch_number,
+        "deadline": _time(claim.deadline) if claim.deadline else None,
+        "next send": _time(claim.next_retry_time) if claim.next_retry_time else None,
+        "protocol": claim.protocol_number,
+    }
+    return (f"{name:10}{value}" for name, value in facts.items() if value)
 
-    async def within() -> None:
-        async with bootstrap.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
-            await go(app)
 
-    asyncio.run(within())
+def _time(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")

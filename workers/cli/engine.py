@@ -1,7 +1,6 @@
 """`reenvio engine`: start, stop, status, logs and clock of the embedded broker."""
 
 import asyncio
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -15,6 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from gateways.clock import EngineClock
 from gateways.zeebe import engine
 from workers.cli.errors import plain_errors, say
+from workers.durations import read_duration
 from workers.engine_settings import read_engine_settings
 
 engine_app = typer.Typer(help="The embedded Zeebe broker.", no_args_is_help=True)
@@ -22,9 +22,6 @@ clock_app = typer.Typer(help="The embedded broker's clock.", invoke_without_comm
 engine_app.add_typer(clock_app, name="clock")
 
 _INTERRUPTED = 130
-_DURATION = re.compile(
-    r"P?(?:(?P<days>\d+)D)?T?(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?", re.IGNORECASE
-)
 
 
 class RichReporter:
@@ -120,14 +117,13 @@ def add(duration: Annotated[str, typer.Argument(help="How far: 90m, 4h, 1d12h or
 
 def parse_duration(text: str) -> timedelta:
     """Read 90m, 4h, 1d12h30m or ISO 8601 (PT4H)."""
-    found = _DURATION.fullmatch(text.strip())
-    amounts = {unit: int(value) for unit, value in found.groupdict().items() if value} if found else {}
-    if not amounts:
-        raise engine.EngineError(f"{text!r} is not a duration: write it like 90m, 4h, 1d12h or PT4H.")
     try:
-        return timedelta(**amounts)
+        duration = read_duration(text)
     except OverflowError as error:
         raise engine.EngineError(f"{text!r} is too long: give at most some years.") from error
+    if duration is None:
+        raise engine.EngineError(f"{text!r} is not a duration: write it like 90m, 4h, 1d12h or PT4H.")
+    return duration
 
 
 async def _describe(clock: EngineClock) -> str:

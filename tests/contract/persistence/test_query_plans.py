@@ -10,6 +10,7 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
+from persistence.claims import Wanted
 from persistence.desk import Notice, Review
 from persistence.idempotency import OperationKey, OperationStatus, Terms
 from persistence.retention import AREAS, Periods
@@ -33,6 +34,10 @@ HOT: dict[str, Work] = {
     "published": lambda tx: tx.outbox.published([1], now=NOW),
     "claim": lambda tx: tx.claims.find(CLAIM),
     "put": lambda tx: tx.claims.put(CLAIM, "p", ClaimState.FAILED, now=NOW),
+    "received": lambda tx: tx.claims.received(NOW, 10),
+    "newest": lambda tx: tx.claims.newest(Wanted(), 10),
+    "newest in a state": lambda tx: tx.claims.newest(Wanted(ClaimState.FAILED), 10),
+    "file": lambda tx: tx.payloads.find(CLAIM),
     "send of job": lambda tx: tx.attempts.of_job(7),
     "start": lambda tx: tx.attempts.start("CLM-0-0", 7, now=NOW),
     "answer lost": lambda tx: tx.attempts.answer_was_lost(CLAIM, before=3),
@@ -73,7 +78,7 @@ def plan(connection: Connection, statement: str, parameters: Any) -> str:
 
 SCAN = re.compile(r"(?:SCAN|Seq Scan on) (\w+)\b(?! USING)")
 WHOLE_INDEX = re.compile(r"Index (?:Only )?Scan (?:Backward )?using (\w+) on [^\n]*(?:\n(?!.*Index Cond)|$)")
-READ_IN_ORDER = {"ix_outbox_unpublished", "pk_audit_anchors"}
+READ_IN_ORDER = {"ix_outbox_unpublished", "ix_claims_created_at", "pk_audit_anchors"}
 
 
 def scans(steps: str) -> set[str]:

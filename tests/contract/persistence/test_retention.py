@@ -103,7 +103,7 @@ async def test_small_batches_come_to_the_same(store: Store) -> None:
 async def test_a_run_ends_after_its_share_of_batches(store: Store) -> None:
     for n in range(9):
         await store.record(draft(f"CLM-1-{n}"))
-    removed = await apply(store, PERIODS, SIX_YEARS, batch=2, batches=3)
+    removed = await apply(store, PERIODS, SIX_YEARS, batch=2, batches=4)
     assert removed["decisions"] == 4
 
 

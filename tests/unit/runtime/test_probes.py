@@ -3,7 +3,8 @@
 import httpx
 import pytest
 
-from workers.health import HealthPortError, probes, serving_probes
+from workers.health import probes, serving_probes
+from workers.http_server import PortError
 from workers.runtime.happenings import GatewayAnswered, GatewayFailed
 from workers.runtime.pulse import Pulse, Vitals
 
@@ -85,6 +86,6 @@ async def test_the_probes_answer_over_http(vitals: Vitals, time: Time) -> None:
 
 async def test_a_taken_port_is_told_in_one_line(vitals: Vitals) -> None:
     async with serving_probes(probes(vitals), "127.0.0.1", 0) as port:
-        with pytest.raises(HealthPortError, match="choose another HEALTH_PORT"):
+        with pytest.raises(PortError, match="choose another HEALTH_PORT"):
             async with serving_probes(probes(vitals), "127.0.0.1", port):
                 pass

@@ -1,0 +1,49 @@
+"""A gateway that takes messages, forgets none by itself, and can be closed."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+from pyzeebe.proto.gateway_pb2 import PublishMessageRequest, PublishMessageResponse
+from pyzeebe.proto.gateway_pb2_grpc import GatewayServicer, add_GatewayServicer_to_server
+
+HOST = "127.0.0.1"
+
+
+class PostOffice(GatewayServicer):
+    """Takes each message once while it is kept, as Zeebe does; `is_open` False refuses all."""
+
+    def __init__(self) -> None:
+        self.taken: list[PublishMessageRequest] = []
+        self.kept: set[tuple[str, str, str]] = set()
+        self.is_open = True
+        self.address = ""
+
+    async def PublishMessage(  # noqa: N802
+        self, request: PublishMessageRequest, context: Any
+    ) -> PublishMessageResponse:
+        """Take a message, or say why not."""
+        if not self.is_open:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "closed")
+        key = (request.name, request.correlationKey, request.messageId)
+        if key in self.kept:
+            await context.abort(grpc.StatusCode.ALREADY_EXISTS, "kept")
+        self.taken.append(request)
+        if request.timeToLive > 0:
+            self.kept.add(key)
+        return PublishMessageResponse(key=len(self.taken))
+
+
+@asynccontextmanager
+async def post_office() -> AsyncIterator[PostOffice]:
+    """One that listens until the block ends."""
+    office = PostOffice()  # type: ignore[abstract]  # other calls stay unimplemented, as the base answers them
+    server = grpc.aio.server()
+    add_GatewayServicer_to_server(office, server)
+    office.address = f"{HOST}:{server.add_insecure_port(f'{HOST}:0')}"
+    await server.start()
+    try:
+        yield office
+    finally:
+        await server.stop(None)

@@ -1,0 +1,70 @@
+"""An intake desk on a real database, with a post office instead of a whole engine."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from gateways.zeebe.commands import ZeebeCommands
+from gateways.zeebe.connection import Plaintext, open_channel
+from persistence.keys import cipher_of, new_key
+from persistence.store import Store
+from tests.faults.post_office import PostOffice, post_office
+from tests.unit.intake.payers import payers_file
+from tests.unit.tiss.samples import NOW, PAYER, file_bytes, file_text
+from workers.intake import Intake, Reader, Terms
+from workers.tiss import open_channels
+
+PAYERS = f"""
+[payers.{PAYER}]
+endpoint = "https://payer.example"
+version = "4.03.00"
+"""
+ZONE = ZoneInfo("America/Sao_Paulo")
+FILE = file_bytes(file_text())
+DERIVED = f"CLM-{PAYER}-PREST0001-200000000001"
+
+
+class HandClock:
+    """A clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.moment = NOW
+
+    async def now(self) -> datetime:
+        return self.moment
+
+    def wait(self, **time: float) -> None:
+        self.moment += timedelta(**time)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """The desk, where its messages go, and its clock."""
+
+    intake: Intake
+    office: PostOffice
+    clock: HandClock
+
+    @property
+    def store(self) -> Store:
+        return self.intake.store
+
+    async def events(self, claim: str = DERIVED) -> Sequence[str]:
+        async with self.store.reading() as tx:
+            return [entry.event for entry in await tx.journal.of_claim(claim)]
+
+
+@asynccontextmanager
+async def intake_stage(store: Store, folder: Path, *, max_bytes: int = 1_000_000) -> AsyncIterator[Stage]:
+    """A desk for one payer."""
+    file, clock, cipher = payers_file(folder, PAYERS), HandClock(), cipher_of(new_key("k1"))
+    async with (
+        post_office() as office,
+        open_channels(file) as channels,
+        open_channel(Plaintext(office.address)) as channel,
+    ):
+        reader = Reader(channels, Terms(max_bytes, timedelta(hours=48), ZONE))
+        yield Stage(Intake(store, ZeebeCommands(channel), clock, cipher, reader), office, clock)

@@ -1,0 +1,182 @@
+"""A file becomes one claim and one message, whatever is repeated and whatever breaks in between."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bpmn.names import ReviewReason
+from domain.claim import ClaimId
+from domain.claim_state import ClaimState
+from domain.errors import Trouble
+from gateways.tiss.lote import LoteRefusedError
+from gateways.zeebe.commands import CommandRefusedError
+from persistence.desk import Review
+from persistence.store import Store
+from tests.integration.intake_stage import DERIVED, FILE, Stage, intake_stage
+from tests.unit.tiss.samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
+from workers.intake import Known, Parcel, Refusal, RefusalKind, Started
+from workers.tiss import stored_file
+
+OTHER = file_bytes(file_text(first=7))
+CLAIM = ClaimId(DERIVED)
+
+
+@pytest.fixture
+async def stage(store: Store, tmp_path: Path) -> AsyncIterator[Stage]:
+    async with intake_stage(store, tmp_path) as opened:
+        yield opened
+
+
+async def in_review(stage: Stage, reason: str = ReviewReason.PERMANENT_ERROR) -> None:
+    async with stage.store.transaction() as tx:
+        await tx.reviews.open(Review(DERIVED, 0, reason, None), job_key=1, now=NOW)
+        await tx.claims.move(DERIVED, ClaimState.IN_REVIEW, now=NOW)
+
+
+async def test_a_new_file_is_kept_and_started_by_references_only(stage: Stage) -> None:
+    result = await stage.intake.submit(Parcel(FILE))
+    assert result == Started(CLAIM, NOW + timedelta(hours=48))
+    [message] = stage.office.taken
+    assert (message.name, message.correlationKey, message.messageId) == ("claim-ready", DERIVED, DERIVED)
+    assert json.loads(message.variables) == {
+        "claimId": DERIVED,
+        "payerId": PAYER,
+        "deadline": "2026-01-17T13:30:00Z",
+    }
+    assert await stored_file(stage.store, stage.intake.cipher, DERIVED) == FILE
+    assert await stage.events() == ["received"]
+
+
+async def test_the_same_content_again_changes_nothing(stage: Stage) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    again = [await stage.intake.submit(Parcel(FILE, deadline="9h")) for _ in range(3)]
+    assert again == [Known(CLAIM, ClaimState.RECEIVED)] * 3
+    assert len(stage.office.taken) == 1
+    assert await stage.events() == ["received"]
+
+
+async def test_many_at_once_make_one_claim(stage: Stage) -> None:
+    results = await asyncio.gather(*(stage.intake.submit(Parcel(FILE)) for _ in range(6)))
+    assert sum(isinstance(result, Started) for result in results) == 1
+    assert len(stage.office.taken) == 1
+
+
+async def test_other_content_under_the_same_id_is_a_conflict_with_the_way_out(stage: Stage) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    with pytest.raises(Refusal, match="CORRECTED --file") as refused:
+        await stage.intake.submit(Parcel(OTHER))
+    assert refused.value.kind is RefusalKind.CONFLICT
+    own = await stage.intake.submit(Parcel(OTHER, claim_id="CLM-own-1"))
+    assert own.claim_id == ClaimId("CLM-own-1")
+
+
+async def test_a_claim_that_was_started_without_a_file_is_not_given_one(stage: Stage) -> None:
+    async with stage.store.transaction() as tx:
+        await tx.claims.put(DERIVED, PAYER, ClaimState.WAITING, now=NOW)
+    with pytest.raises(Refusal, match="other content"):
+        await stage.intake.submit(Parcel(FILE))
+
+
+async def test_a_refused_file_leaves_nothing(stage: Stage) -> None:
+    for parcel in (Parcel(b"<x/>"), Parcel(FILE, deadline="2020-01-01"), Parcel(FILE, claim_id="x")):
+        with pytest.raises(Refusal):
+            await stage.intake.submit(parcel)
+    async with stage.store.reading() as tx:
+        assert await tx.claims.all() == []
+    assert stage.office.taken == []
+
+
+async def test_a_message_lost_with_the_engine_is_sent_when_the_file_comes_again(stage: Stage) -> None:
+    stage.office.is_open = False
+    with pytest.raises(CommandRefusedError):
+        await stage.intake.submit(Parcel(FILE))
+    stage.office.is_open = True
+    assert await stage.intake.submit(Parcel(FILE)) == Known(CLAIM, ClaimState.RECEIVED)
+    assert len(stage.office.taken) == 1
+    assert await stage.events() == ["received"]
+
+
+async def test_a_message_lost_with_the_engine_is_sent_by_the_sweep(stage: Stage) -> None:
+    stage.office.is_open = False
+    with pytest.raises(Trouble):
+        await stage.intake.submit(Parcel(FILE, deadline="30h"))
+    stage.office.is_open = True
+    assert await stage.intake.start_received() == 0  # it may be on its way right now
+    stage.clock.wait(minutes=2)
+    assert await stage.intake.start_received() == 1
+    assert json.loads(stage.office.taken[0].variables)["deadline"] == "2026-01-16T19:30:00Z"
+    stage.clock.wait(minutes=2)
+    assert await stage.intake.start_received() == 0
+    assert len(stage.office.taken) == 1
+
+
+async def test_the_sweep_leaves_alone_what_has_left(stage: Stage) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    async with stage.store.transaction() as tx:
+        await tx.claims.move(DERIVED, ClaimState.SUBMITTING, now=NOW)
+    stage.clock.wait(days=3)
+    assert await stage.intake.start_received() == 0
+    assert len(stage.office.taken) == 1
+
+
+async def test_when_the_engine_may_have_forgotten_a_message_the_next_is_not_left_to_wait(
+    stage: Stage,
+) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    stage.office.kept.clear()
+    stage.clock.wait(hours=25)
+    await stage.intake.start_received()
+    await stage.intake.submit(Parcel(FILE))
+    assert [message.timeToLive > 0 for message in stage.office.taken] == [True, False, False]
+
+
+async def test_a_corrected_file_replaces_the_first_in_review(stage: Stage) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    await in_review(stage)
+    await stage.intake.correct(CLAIM, OTHER)
+    assert await stored_file(stage.store, stage.intake.cipher, DERIVED) == OTHER
+    assert await stage.events() == ["received", "corrected"]
+    assert await stage.intake.submit(Parcel(OTHER)) == Known(CLAIM, ClaimState.IN_REVIEW)
+
+
+async def test_outside_a_review_no_file_is_replaced(stage: Stage) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    with pytest.raises(Refusal, match="not IN_REVIEW"):
+        await stage.intake.correct(CLAIM, OTHER)
+    with pytest.raises(Trouble, match="not known"):
+        await stage.intake.correct(ClaimId("CLM-9-9"), OTHER)
+    assert await stored_file(stage.store, stage.intake.cipher, DERIVED) == FILE
+
+
+async def test_what_the_payer_has_is_not_corrected(stage: Stage) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    await in_review(stage, ReviewReason.PROTOCOL_MISSING)
+    with pytest.raises(Refusal, match="PROTOCOL_RECOVERED"):
+        await stage.intake.correct(CLAIM, OTHER)
+
+
+async def test_what_the_payer_may_have_keeps_its_batch_number(stage: Stage) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    async with stage.store.transaction() as tx:
+        await tx.attempts.start(DERIVED, 7, now=NOW)  # and no answer came
+    await in_review(stage)
+    with pytest.raises(Refusal, match="may have reached the payer"):
+        await stage.intake.correct(CLAIM, file_bytes(file_text("300")))
+    await stage.intake.correct(CLAIM, OTHER)
+
+
+async def test_a_claim_without_a_file_says_so(stage: Stage) -> None:
+    with pytest.raises(LoteRefusedError, match="No file is stored"):
+        await stored_file(stage.store, stage.intake.cipher, "CLM-9-9")
+
+
+async def test_nothing_shows_the_file(stage: Stage) -> None:
+    parcel = Parcel(FILE)
+    await stage.intake.submit(parcel)
+    shown = repr(parcel) + repr(stage.office.taken)
+    assert CARD not in shown
+    assert DOCTOR not in shown

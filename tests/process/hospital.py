@@ -1,0 +1,150 @@
+"""A hospital with a real payer's line: simulator, payer settings, command line and HTTP on one broker."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from domain.claim_state import ClaimState
+from gateways.clock import EngineClock
+from gateways.payer.simulator.scenario import Scenario
+from gateways.payer.simulator.server import Simulator, simulated_payers
+from gateways.zeebe import engine
+from persistence.claims import ClaimRow
+from persistence.database import sqlite_url
+from tests.process.stage import eventually
+from tests.unit.intake.payers import payers_file
+from tests.unit.tiss.samples import CARD, DOCTOR, PAYER, file_bytes, file_text
+from workers.api import serving_api
+from workers.bootstrap import App, Cluster, embedded, migrate_database, running
+from workers.intake_settings import IntakeSettings
+from workers.settings import Settings
+
+PATIENT, NAME = "88877766655544433", "Maria Fictícia de Sá"
+TOKEN = "hospital-token-" + "x" * 32
+REFUSED_FIRST = "77"
+SCENARIO = {
+    "payers": [
+        {
+            "registro_ans": PAYER,
+            "rules": [
+                {"lote": f"{REFUSED_FIRST}*", "arrivals": [1], "then": {"do": "refuse", "code": "1801"}}
+            ],
+        }
+    ]
+}
+
+
+def claim_file(number: str, first: int | None = None) -> bytes:
+    """A batch with a patient of its own; its guides are numbered after it."""
+    text = file_text(number, first=first or int(number))
+    return file_bytes(text.replace(CARD, PATIENT).replace(DOCTOR, NAME))
+
+
+def claim_id(number: str) -> str:
+    """The id such a batch gets."""
+    return f"CLM-{PAYER}-PREST0001-{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Hospital:
+    """Everything a test asks for."""
+
+    app: App
+    settings: Settings
+    cluster: Cluster
+    simulator: Simulator
+    environment: Mapping[str, str]
+    folder: Path
+
+    def write(self, name: str, data: bytes) -> str:
+        """A file to hand in; its path."""
+        file = self.folder / name
+        file.write_bytes(data)
+        return str(file)
+
+    async def reenvio(self, *arguments: str) -> tuple[int, str]:
+        """Run a command as a person would; its exit code and all it said."""
+        child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "workers.cli",
+            *arguments,
+            env=self.environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        out, _ = await child.communicate()
+        assert b"Traceback" not in out
+        return child.returncode or 0, out.decode()
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """A worker for all jobs."""
+        stop = asyncio.Event()
+        task = asyncio.create_task(self.app.worker(name="hospital").run(stop))
+        try:
+            yield
+        finally:
+            stop.set()
+            await task
+
+    @asynccontextmanager
+    async def http(self) -> AsyncIterator[httpx.AsyncClient]:
+        """The HTTP interface, and another system that uses it."""
+        settings = IntakeSettings.model_validate({"api_port": 0, "api_tokens": TOKEN})
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "text/xml"}
+        async with serving_api(self.app.intake, settings) as port:
+            base = f"http://127.0.0.1:{port}"
+            async with httpx.AsyncClient(base_url=base, headers=headers, trust_env=False) as client:
+                yield client
+
+    async def reaches(self, claim: str, state: ClaimState) -> ClaimRow:
+        """Wait until a claim is in a state."""
+
+        async def look() -> ClaimRow | None:
+            async with self.app.store.reading() as tx:
+                row = await tx.claims.find(claim)
+            return row if row and row.state is state else None
+
+        return await eventually(look, f"{claim} {state}")
+
+    def arrivals(self, number: str) -> int:
+        """How often a batch reached the payer."""
+        return self.simulator.ledger.arrivals(PAYER, number)
+
+
+@asynccontextmanager
+async def open_hospital(
+    broker: engine.RunningEngine, engine_home: Path, folder: Path
+) -> AsyncIterator[Hospital]:
+    """A hospital with a database of its own on a running broker."""
+    clock = EngineClock(broker.management_url)
+    async with simulated_payers(Scenario.model_validate(SCENARIO), clock) as simulator:
+        endpoint = f'endpoint = "{simulator.url}/{PAYER}"'
+        payers = payers_file(folder, f'[payers.{PAYER}]\n{endpoint}\nversion = "4.03.00"\n')
+        settings = Settings(
+            reenvio_home=folder, database_url=sqlite_url(folder / "test.db"), payers_file=payers
+        )
+        await migrate_database(settings)
+        cluster = embedded(broker)
+        async with running(settings, cluster) as app:
+            await app.deploy()
+            environment = _environment(settings, engine_home)
+            yield Hospital(app, settings, cluster, simulator, environment, folder)
+
+
+def _environment(settings: Settings, engine_home: Path) -> Mapping[str, str]:
+    return os.environ | {
+        "REENVIO_HOME": str(settings.reenvio_home),
+        "DATABASE_URL": settings.database,
+        "PAYERS_FILE": str(settings.payers_file),
+        "ENGINE_HOME": str(engine_home),
+        "ZEEBE_ADDRESS": "",
+        "COLUMNS": "200",
+    }

@@ -1,0 +1,165 @@
+"""Files become accepted claims on a real broker with a simulated payer, each exactly once."""
+
+import dataclasses
+import json
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+import pytest
+
+from domain.claim_state import ClaimState
+from gateways.clock import EngineClock
+from gateways.zeebe import engine
+from gateways.zeebe.commands import CommandRefusedError, ZeebeCommands
+from gateways.zeebe.connection import Plaintext, open_channel
+from persistence.database import open_database
+from tests.integration.test_no_patient_data import dump
+from tests.process.hospital import NAME, PATIENT, Hospital, claim_file, claim_id, open_hospital
+from tests.process.records import Records
+from tests.process.stage import eventually
+from tests.unit.tiss.samples import PAYER
+from workers.intake import Known, Parcel
+
+
+@pytest.fixture(scope="module")
+async def hospital(
+    broker: engine.RunningEngine, broker_config: engine.EngineConfig, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Hospital]:
+    folder = tmp_path_factory.mktemp("hospital")
+    async with open_hospital(broker, broker_config.home, folder) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def records(broker_config: engine.EngineConfig) -> Records:
+    return Records(broker_config.log_file)
+
+
+def instances(records: Records, claim: str) -> int:
+    """How many processes were started for a claim."""
+    return records.everything().count(f'"name": "claimId", "value": "{json.dumps(claim)[1:-1]}"')
+
+
+async def test_a_file_by_command_line_is_accepted_once_and_its_protocol_shown(hospital: Hospital) -> None:
+    file, claim = hospital.write("one.xml", claim_file("101")), claim_id("101")
+    code, said = await hospital.reenvio("claim", "submit", file, "--deadline", "30h")
+    assert (code, f"is on its way as {claim}" in said) == (0, True), said
+    async with hospital.working():
+        row = await hospital.reaches(claim, ClaimState.ACCEPTED)
+        _, shown = await hospital.reenvio("claim", "show", claim)
+        assert row.protocol_number
+        for fact in (PAYER, "101", row.protocol_number, "deadline", "received", "accepted"):
+            assert fact in shown
+        code, said = await hospital.reenvio("claim", "submit", file)
+        assert (code, "is known as" in said) == (0, True)
+        _, said = await hospital.reenvio("claim", "protocol", claim)
+        assert said == f"protocol {row.protocol_number}: received\n"
+        _, listed = await hospital.reenvio("claim", "list", "--state", "accepted", "--payer", PAYER)
+        assert claim in listed
+    assert hospital.arrivals("101") == 1
+
+
+async def test_a_file_by_http_is_accepted_once(hospital: Hospital) -> None:
+    data, claim = claim_file("102"), claim_id("102")
+    async with hospital.http() as http, hospital.working():
+        assert (await http.post("/api/claims", content=data)).status_code == 202
+        row = await hospital.reaches(claim, ClaimState.ACCEPTED)
+        again = await http.post("/api/claims", content=data)
+        assert (again.status_code, again.json()["state"]) == (200, "ACCEPTED")
+        assert (await http.get(f"/api/claims/{claim}")).json()["protocolNumber"] == row.protocol_number
+    assert hospital.arrivals("102") == 1
+
+
+async def test_a_folder_is_handed_in_with_a_summary(hospital: Hospital) -> None:
+    folder = hospital.folder / "batches"
+    folder.mkdir()
+    for number in ("111", "112"):
+        (folder / f"{number}.xml").write_bytes(claim_file(number))
+    (folder / "broken.XML").write_bytes(b"<x/>")
+    code, said = await hospital.reenvio("claim", "submit", str(folder))
+    assert code == 1
+    assert "broken.XML: file: " in said
+    assert said.splitlines()[-1] == "3 files: 2 new, 1 refused."
+    async with hospital.working():
+        for number in ("111", "112"):
+            await hospital.reaches(claim_id(number), ClaimState.ACCEPTED)
+
+
+async def test_a_claim_that_was_not_started_is_started_by_the_sweep(
+    hospital: Hospital, records: Records
+) -> None:
+    claim = claim_id("103")
+    async with open_channel(Plaintext("127.0.0.1:1")) as nowhere:
+        away = dataclasses.replace(hospital.app.intake, commands=ZeebeCommands(nowhere))
+        with pytest.raises(CommandRefusedError):
+            await away.submit(Parcel(claim_file("103")))
+    clock = hospital.app.clock
+    assert isinstance(clock, EngineClock)
+    await clock.advance(timedelta(minutes=2))
+    assert await hospital.app.intake.start_received() == 1
+    async with hospital.working():
+        await hospital.reaches(claim, ClaimState.ACCEPTED)
+    assert instances(records, claim) == 1
+
+
+async def test_no_repetition_starts_a_second_process_even_when_the_engine_has_forgotten_the_first(
+    hospital: Hospital, records: Records
+) -> None:
+    parcel, claim, intake = Parcel(claim_file("104")), claim_id("104"), hospital.app.intake
+    await intake.submit(parcel)
+    assert isinstance(await intake.submit(parcel), Known)
+    clock = hospital.app.clock
+    assert isinstance(clock, EngineClock)
+    for _ in range(3):  # a message is forgotten after a day; nobody has served the claim yet
+        await clock.advance(timedelta(hours=25))
+        await intake.start_received()
+        await intake.submit(parcel)
+    async with hospital.working():
+        await hospital.reaches(claim, ClaimState.ACCEPTED)
+        await intake.submit(parcel)
+
+        async def ended() -> bool | None:
+            return "End_ClaimAccepted" in records.everything() or None
+
+        await eventually(ended, "the process to end")
+    assert instances(records, claim) == 1
+    assert hospital.arrivals("104") == 1
+
+
+async def test_a_refused_file_is_corrected_through_its_review(hospital: Hospital) -> None:
+    claim = claim_id("7701")
+    await hospital.app.intake.submit(Parcel(claim_file("7701")))
+    corrected = hospital.write("corrected.xml", claim_file("7701", first=8801))
+    async with hospital.working():
+        await hospital.reaches(claim, ClaimState.IN_REVIEW)
+        code, said = await hospital.reenvio("claim", "submit", corrected)
+        assert code == 1
+        assert "CORRECTED --file" in said
+        code, said = await hospital.reenvio("claim", "review", claim, "CORRECTED", "--file", corrected)
+        assert code == 0, said
+        await hospital.reaches(claim, ClaimState.ACCEPTED)
+    taken = hospital.simulator.ledger.taken(PAYER, "7701")
+    assert taken is not None
+    assert taken.guides == ("GP-8801",)
+
+
+async def test_a_claim_without_a_file_reaches_a_person_who_reads_why(hospital: Hospital) -> None:
+    await hospital.reenvio("claim", "start", "CLM-none-1", "--payer", PAYER)
+    async with hospital.working():
+        await hospital.reaches("CLM-none-1", ClaimState.IN_REVIEW)
+    _, shown = await hospital.reenvio("claim", "show", "CLM-none-1")
+    assert "No file is stored for this claim" in shown
+
+
+async def test_engine_and_database_hold_no_patient(hospital: Hospital, records: Records) -> None:
+    database = open_database(hospital.settings.database)
+    try:
+        stored = await dump(database)
+    finally:
+        await database.dispose()
+    known = records.everything()
+    assert claim_id("101") in stored
+    assert claim_id("101") in known
+    for secret in (PATIENT, NAME, "Fict"):
+        assert secret not in stored
+        assert secret not in known

@@ -1,0 +1,43 @@
+"""Ids from files: always of the right shape, the same for the same batch, no person's number in them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.claim import is_claim_id
+from gateways.tiss.parties import Provider
+from workers.intake import Refusal
+from workers.intake.claim_ids import derived_claim_id, given_claim_id
+
+KINDS = st.sampled_from(["CNPJ", "CPF", "codigoPrestadorNaOperadora"])
+
+
+def test_a_plain_batch_is_read_off_its_id() -> None:
+    code = Provider("codigoPrestadorNaOperadora", "PREST0001")
+    assert str(derived_claim_id("302147", code, "000123")) == "CLM-302147-PREST0001-000123"
+
+
+@given(KINDS, st.text(min_size=1, max_size=14), st.text(min_size=1, max_size=12))
+def test_every_batch_has_an_id_of_the_right_shape(kind: str, value: str, number: str) -> None:
+    provider = Provider(kind, value)  # type: ignore[arg-type]
+    first = derived_claim_id("302147", provider, number)
+    assert is_claim_id(str(first))
+    assert first == derived_claim_id("302147", provider, number)
+
+
+def test_a_batch_number_with_letters_becomes_digits_that_no_plain_number_has() -> None:
+    code = Provider("codigoPrestadorNaOperadora", "P1")
+    digits = str(derived_claim_id("302147", code, "2026A")).rpartition("-")[2]
+    assert digits.isdecimal()
+    assert len(digits) > 12
+
+
+def test_a_persons_number_does_not_show() -> None:
+    assert "52998224725" not in str(derived_claim_id("302147", Provider("CPF", "52998224725"), "1"))
+
+
+@pytest.mark.parametrize("text", ["", "1234", "CLM-1", "CLM-a-b", "CLM-\n-1", "CLM-" + "x" * 100 + "-1"])
+def test_an_id_of_another_shape_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(Refusal, match="CLM-001-1234567890") as refused:
+        given_claim_id(text)
+    assert refused.value.field == "claimId"

@@ -1,0 +1,77 @@
+"""Everything that goes wrong, as JSON: `{field, rule, remedy, message}`, never a traceback."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from domain.errors import Trouble
+from persistence.database import UNREACHABLE
+from workers.intake import Refusal, RefusalKind
+
+RETRY_AFTER_SECONDS = 30
+STATUS = {
+    RefusalKind.MALFORMED: 400,
+    RefusalKind.CONFLICT: 409,
+    RefusalKind.TOO_LARGE: 413,
+    RefusalKind.UNPROCESSABLE: 422,
+}
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One answer that is no success."""
+
+    status: int
+    message: str
+    field: str | None = None
+    rule: str | None = None
+    remedy: str | None = None
+
+
+def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    """A problem as JSON."""
+    body = {name: getattr(problem, name) for name in ("field", "rule", "remedy", "message")}
+    return JSONResponse(body, status_code=problem.status, headers=dict(headers or {}))
+
+
+def on_trouble(_request: Request, error: Exception) -> Response:
+    """A refusal is the caller's to mend; any other foreseen trouble is ours, and passes."""
+    if isinstance(error, Refusal):
+        status = STATUS[error.kind]
+        return answer(Problem(status, str(error), error.field, error.rule, error.remedy))
+    why = str(error) if isinstance(error, Trouble) else "The database does not answer."
+    log.warning("api_unavailable", why=why)
+    remedy = "Ask again later: handing the same file in twice makes one claim."
+    return answer(
+        Problem(503, why, rule="engine and database answer", remedy=remedy),
+        {"Retry-After": str(RETRY_AFTER_SECONDS)},
+    )
+
+
+def on_http(_request: Request, error: Exception) -> Response:
+    """No such route, no such method."""
+    if not isinstance(error, HTTPException):
+        raise error
+    remedy = "See POST /api/claims and GET /api/claims/{id}."
+    problem = Problem(error.status_code, f"{error.detail}.", "path", "POST or GET /api/claims", remedy)
+    return answer(problem, error.headers)
+
+
+def on_surprise(_request: Request, error: Exception) -> Response:
+    """What nobody foresaw: its kind is logged, its text may quote the file."""
+    log.error("api_failed", error=type(error).__name__)
+    remedy = "Ask again; if it happens again, tell the operators the time."
+    return answer(Problem(500, "The claim was not handled: a fault of ours.", remedy=remedy))
+
+
+HANDLERS = {
+    Trouble: on_trouble,
+    HTTPException: on_http,
+    Exception: on_surprise,
+    **dict.fromkeys(UNREACHABLE, on_trouble),
+}

@@ -1,0 +1,93 @@
+"""`POST /api/claims` and `GET /api/claims/{id}`: claims over HTTP, without patient data in any answer."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from domain.claim_state import ClaimState
+from domain.outputs import iso_time
+from persistence.claims import ClaimRow
+from workers.api.body import is_xml, read_body
+from workers.api.errors import HANDLERS, Problem, answer
+from workers.api.tokens import Doorkeeper
+from workers.intake import Intake, Known, Parcel
+from workers.intake.claim_ids import given_claim_id
+
+Answering = Callable[[Request], Awaitable[Response]]
+
+
+def api(intake: Intake, tokens: Sequence[str]) -> Starlette:
+    """The application; nobody without a token gets further than its door."""
+    door = Doorkeeper(tokens)
+
+    async def submit(request: Request) -> Response:
+        return await _submit(request, intake)
+
+    async def show(request: Request) -> Response:
+        return await _show(request, intake)
+
+    routes = [
+        Route("/api/claims", _guarded(door, submit), methods=["POST"]),
+        Route("/api/claims/{claim_id}", _guarded(door, show), methods=["GET"]),
+    ]
+    return Starlette(routes=routes, exception_handlers=HANDLERS)
+
+
+def _guarded(door: Doorkeeper, then: Answering) -> Answering:
+    async def answering(request: Request) -> Response:
+        if door.admits(request.headers.get("authorization")):
+            return await then(request)
+        remedy = "Send the header Authorization: Bearer TOKEN with a token of API_TOKENS."
+        problem = Problem(401, "Who asks is not known here.", "Authorization", "API_TOKENS", remedy)
+        return answer(problem, {"WWW-Authenticate": "Bearer"})
+
+    return answering
+
+
+async def _submit(request: Request, intake: Intake) -> Response:
+    if not is_xml(request):
+        remedy = "Send the file as application/xml or text/xml."
+        return answer(Problem(415, "The body is not XML.", "Content-Type", "application/xml", remedy))
+    query = request.query_params
+    parcel = Parcel(
+        await read_body(request, intake.reader.terms.max_bytes),
+        payer=query.get("payer"),
+        deadline=query.get("deadline"),
+        claim_id=query.get("claimId"),
+    )
+    result = await intake.submit(parcel)
+    known = isinstance(result, Known)
+    state = result.state if isinstance(result, Known) else ClaimState.RECEIVED
+    body = {"claimId": result.claim_id.value, "state": state, "new": not known}
+    return JSONResponse(body, status_code=200 if known else 202)
+
+
+async def _show(request: Request, intake: Intake) -> Response:
+    claim_id = given_claim_id(request.path_params["claim_id"])
+    claim = await intake.store.run(lambda tx: tx.claims.find(claim_id.value))
+    if claim is None:
+        remedy = "Hand it in with POST /api/claims."
+        return answer(Problem(404, f"{claim_id} is not known here.", "claimId", "a known claim", remedy))
+    return JSONResponse(_state(claim))
+
+
+def _state(claim: ClaimRow) -> dict[str, object]:
+    return {
+        "claimId": claim.claim_id,
+        "payerId": claim.payer_id,
+        "state": claim.state,
+        "retryCount": claim.retry_count,
+        "nextRetryTime": _time(claim.next_retry_time),
+        "deadline": _time(claim.deadline),
+        "batchNumber": claim.batch_number,
+        "protocolNumber": claim.protocol_number,
+        "reason": claim.reason,
+    }
+
+
+def _time(moment: datetime | None) -> str | None:
+    return iso_time(moment) if moment else None

@@ -1,0 +1,26 @@
+"""The HTTP interface beside a worker, or alone."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+
+from workers.api.routes import api
+from workers.http_server import Place, serving
+from workers.intake import Intake
+from workers.intake_settings import IntakeSettings
+
+log = structlog.get_logger(__name__)
+
+
+@asynccontextmanager
+async def serving_api(intake: Intake, settings: IntakeSettings) -> AsyncIterator[int | None]:
+    """Take claims in over HTTP while the block runs; yields the port, None without API_PORT."""
+    if settings.api_port is None:
+        yield None
+        return
+    app = api(intake, settings.tokens)
+    async with serving(app, Place(settings.api_host, settings.api_port, "API_PORT")) as port:
+        log.info("api_started", host=settings.api_host, port=port)
+        yield port
+    log.info("api_stopped")

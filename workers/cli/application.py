@@ -1,0 +1,22 @@
+"""What commands share that need the database and the engine."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from workers import bootstrap
+from workers.bootstrap import App, engine_config, find_cluster
+from workers.engine_settings import read_zeebe_settings
+from workers.logs import configure_logs
+from workers.settings import read_settings
+
+
+def with_app(go: Callable[[App], Awaitable[None]]) -> None:
+    """Run a command on the open application."""
+    settings = read_settings()
+    configure_logs("error", settings.log_format)
+
+    async def within() -> None:
+        async with bootstrap.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
+            await go(app)
+
+    asyncio.run(within())

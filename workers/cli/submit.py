@@ -1,0 +1,139 @@
+"""`reenvio claim submit`: hands in files, one or a folder full, and says what became of each."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from domain.errors import Trouble
+from gateways.clock import WallClock
+from workers.bootstrap import App
+from workers.cli.application import with_app
+from workers.cli.errors import say
+from workers.intake import Intake, Known, Parcel, Reader, Refusal, Terms
+from workers.intake_settings import read_intake_settings
+from workers.logs import configure_logs
+from workers.policy import PolicySource
+from workers.settings import read_settings
+from workers.tiss import open_channels
+
+HandIn = Callable[[Parcel], Awaitable[tuple[str, str]]]
+"""Does something with a file; in one word and in one sentence what."""
+
+
+class FileTrouble(Trouble):
+    """A file that cannot be opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What was asked for, the same for every file."""
+
+    payer: str | None
+    deadline: str | None
+    claim_id: str | None
+
+    def parcel(self, data: bytes) -> Parcel:
+        """A file with what was asked for."""
+        return Parcel(data, payer=self.payer, deadline=self.deadline, claim_id=self.claim_id)
+
+
+def submit(
+    files: Annotated[list[Path], typer.Argument(help="TISS batch files, or folders of *.xml.")],
+    payer: Annotated[str | None, typer.Option(help="The payer's id; default: as the file says.")] = None,
+    deadline: Annotated[
+        str | None, typer.Option(help="ISO 8601 or a duration such as 48h; default: CLAIM_DEADLINE_HOURS.")
+    ] = None,
+    claim_id: Annotated[str | None, typer.Option(help="An id of your own, for a single file.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only check; needs no engine.")] = False,
+) -> None:
+    """Hand in claims as TISS files; the same file again changes nothing."""
+    found = list(_files(files))
+    if claim_id and len(found) > 1:
+        raise typer.BadParameter("an id is for one file", param_hint="--claim-id")
+    wish = Wish(payer, deadline, claim_id)
+    refused = _check(found, wish) if dry_run else _submit(found, wish)
+    raise typer.Exit(1 if refused else 0)
+
+
+def _files(given: Sequence[Path]) -> Iterator[Path]:
+    for path in given:
+        yield from _inside(path) if path.is_dir() else (path,)
+
+
+def _inside(folder: Path) -> list[Path]:
+    found = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".xml")
+    if not found:
+        raise FileTrouble(f"{folder}: there is no .xml file in it.")
+    return found
+
+
+def _submit(files: Sequence[Path], wish: Wish) -> int:
+    outcome: Counter[str] = Counter()
+
+    async def go(app: App) -> None:
+        limit = app.intake.reader.terms.max_bytes
+        outcome.update(await _each(files, wish, limit, lambda parcel: _hand_in(app.intake, parcel)))
+
+    with_app(go)
+    return outcome["refused"]
+
+
+def _check(files: Sequence[Path], wish: Wish) -> int:
+    settings = read_settings()
+    configure_logs("error", settings.log_format)
+    terms = read_intake_settings().terms(PolicySource(settings.policy_file).current().zone)
+    return asyncio.run(_check_each(files, wish, settings.payers_file, terms))["refused"]
+
+
+async def _check_each(
+    files: Sequence[Path], wish: Wish, payers_file: Path | None, terms: Terms
+) -> Counter[str]:
+    async with open_channels(payers_file) as channels:
+        reader = Reader(channels, terms)
+
+        async def check(parcel: Parcel) -> tuple[str, str]:
+            _, arrival = await reader.look_over(parcel, await WallClock().now())
+            return "good", f"is good, and would be {arrival.claim_id} for payer {arrival.payer_id}"
+
+        return await _each(files, wish, terms.max_bytes, check)
+
+
+async def _hand_in(intake: Intake, parcel: Parcel) -> tuple[str, str]:
+    result = await intake.submit(parcel)
+    if isinstance(result, Known):
+        return "known", f"is known as {result.claim_id} ({result.state}); nothing to do"
+    return "new", f"is on its way as {result.claim_id}, due {result.deadline.isoformat(timespec='seconds')}"
+
+
+async def _each(files: Sequence[Path], wish: Wish, limit: int, hand_in: HandIn) -> Counter[str]:
+    """Refusals are told and counted; any other trouble would be every file's, and ends the run."""
+    out, err = Console(), Console(stderr=True)
+    counts: Counter[str] = Counter()
+    quiet = len(files) == 1 or not err.is_terminal
+    for file in track(files, "claims", console=err, transient=True, disable=quiet):
+        try:
+            word, sentence = await hand_in(wish.parcel(read_file(file, limit)))
+            say(out, f"{file} {sentence}.")
+        except (Refusal, FileTrouble) as refused:
+            word = "refused"
+            say(err, str(refused) if isinstance(refused, FileTrouble) else f"{file}: {refused}")
+        counts[word] += 1
+    if len(files) > 1:
+        say(out, f"{len(files)} files: {', '.join(f'{n} {word}' for word, n in sorted(counts.items()))}.")
+    return counts
+
+
+def read_file(file: Path, limit: int) -> bytes:
+    """The file, or so much of it that it is seen to be too large."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(limit + 1)
+    except OSError as error:
+        raise FileTrouble(f"{file} cannot be opened ({error.strerror}).") from error

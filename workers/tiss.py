@@ -1,0 +1,114 @@
+"""The payers of PAYERS_FILE: their clients, the gateway over them, and how long a send may take."""
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+from bpmn.names import JobType
+from gateways.tiss.client import TissClient
+from gateways.tiss.gateway import TissGateway
+from gateways.tiss.lote import LoteRefusedError
+from gateways.tiss.settings import PayerSettings, PayerSettingsError, read_payers
+from gateways.tiss.transport import open_line
+from gateways.tiss.validation import Schemas
+from persistence.cipher import Cipher
+from persistence.payloads import open_payload
+from persistence.store import Store
+from workers.runtime.handler import JobHandler
+from workers.settings import HandlerLimits, SettingsError
+
+OWN_WORK = timedelta(seconds=15)  # database before and after the send
+LOCK_MARGIN = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class PayerChannel:
+    """One payer: what we know of it, who speaks with it, and who checks files for it.
+
+    The checker has schemas of its own, because it works in a thread and validators keep state.
+    """
+
+    settings: PayerSettings
+    client: TissClient
+    checker: TissClient
+
+
+@asynccontextmanager
+async def open_channels(file: Path | None) -> AsyncIterator[Mapping[str, PayerChannel]]:
+    """A channel to each payer of the file, closed at the end; none without a file."""
+    try:
+        payers = read_payers(file, os.environ) if file else {}
+        async with AsyncExitStack() as stack:
+            sending, checking = Schemas(), Schemas()
+            channels = {}
+            for name, payer in payers.items():
+                line = await stack.enter_async_context(open_line(payer))
+                clients = TissClient(payer, line, sending), TissClient(payer, line, checking)
+                channels[name] = PayerChannel(payer, *clients)
+            yield channels
+    except PayerSettingsError as error:
+        raise SettingsError(f"PAYERS_FILE: {error}") from error
+
+
+def gateway_to(channels: Mapping[str, PayerChannel], store: Store, cipher: Cipher) -> TissGateway:
+    """Sends claims by their stored files."""
+
+    async def payload(claim_id: str) -> bytes:
+        return await stored_file(store, cipher, claim_id)
+
+    return TissGateway({name: channel.client for name, channel in channels.items()}, payload)
+
+
+async def stored_file(store: Store, cipher: Cipher, claim_id: str) -> bytes:
+    """A claim's file; one that is not there is a refusal like any other file that cannot be sent."""
+    stored = await store.run(lambda tx: tx.payloads.find(claim_id))
+    if stored is None:
+        raise LoteRefusedError(
+            "No file is stored for this claim: hand it in with `reenvio claim submit`, "
+            "or correct it through its review with --file."
+        )
+    return open_payload(cipher, claim_id, stored)
+
+
+@dataclass(frozen=True, slots=True)
+class Slowest:
+    """The payer that may take longest for one send."""
+
+    payer_id: str
+    queue: float
+    total: float
+
+    @property
+    def wait(self) -> timedelta:
+        """For a free connection and for the answer."""
+        return timedelta(seconds=self.queue + self.total)
+
+
+def slowest(channels: Mapping[str, PayerChannel]) -> Slowest | None:
+    """The payer by whose time-outs a send must be allowed to run."""
+    found = (
+        Slowest(name, channel.settings.timeouts.queue, channel.settings.timeouts.total)
+        for name, channel in channels.items()
+    )
+    return max(found, key=lambda payer: payer.wait, default=None)
+
+
+def outlasting(payer: Slowest | None, handler: JobHandler, limits: HandlerLimits) -> JobHandler:
+    """The handler within its limits; a send may outlast the slowest payer, whatever the limits say."""
+    if payer is None or handler.type != JobType.SUBMIT_CLAIM:
+        return limits.applied_to(handler)
+    needed = payer.wait + OWN_WORK
+    time_limit = max(handler.time_limit, needed)
+    lock = max(handler.lock, time_limit + LOCK_MARGIN)
+    limited = limits.applied_to(replace(handler, lock=lock, time_limit=time_limit))
+    if limited.time_limit < needed:
+        raise SettingsError(
+            f"HANDLER_LIMITS: {handler.type} may run {limited.time_limit.total_seconds():g} s, but payer "
+            f"{payer.payer_id} may take {needed.total_seconds():g} s (PAYERS_FILE: queue {payer.queue:g} s, "
+            f"total {payer.total:g} s, {OWN_WORK.total_seconds():g} s for ourselves): "
+            "raise time_limit_seconds, or lower the payer's timeouts."
+        )
+    return limited

@@ -12,6 +12,7 @@ class ProcessId(StrEnum):
     SUB_06_ANALYZE = "SUB_06_ANALYZE"
     MAINTENANCE_IDEMPOTENCY = "MAINTENANCE_IDEMPOTENCY"
     MAINTENANCE_RETENTION = "MAINTENANCE_RETENTION"
+    MAINTENANCE_PAYERS = "MAINTENANCE_PAYERS"
 
 
 class JobType(StrEnum):
@@ -26,6 +27,7 @@ class JobType(StrEnum):
     CLEAN_IDEMPOTENCY = "clean-idempotency"
     ANCHOR_AUDIT = "anchor-audit"
     APPLY_RETENTION = "apply-retention"
+    PROBE_PAYERS = "probe-payers"
 
 
 class Message(StrEnum):
@@ -115,6 +117,7 @@ class Variable(StrEnum):
 
     CLAIM_ID = "claimId"
     PAYER_ID = "payerId"
+    DEADLINE = "deadline"
     PROTOCOL_NUMBER = "protocolNumber"
 
     SUBMISSION_ERROR = "submissionError"

@@ -25,6 +25,7 @@ from persistence.journal import Journal
 from persistence.leases import Leases
 from persistence.ledger import Ledger
 from persistence.outbox import Outbox
+from persistence.payers import Payers
 from persistence.policies import Policies
 from persistence.retention import Remains
 from persistence.verification import Verification
@@ -52,6 +53,7 @@ class Transaction:
         self.ledger = Ledger(connection)
         self.notices = Notices(connection)
         self.outbox = Outbox(connection)
+        self.payers = Payers(connection)
         self.policies = Policies(connection)
         self.remains = Remains(connection)
         self.reviews = Reviews(connection)

@@ -1,5 +1,6 @@
 """The composition root: opens everything in order, closes it in reverse."""
 
+import os
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -16,6 +17,7 @@ from domain.ports import Clock
 from domain.submission import PayerGateway
 from gateways.clock import EngineClock, WallClock
 from gateways.payer.scripted import Script, ScriptedPayer, read_script
+from gateways.tiss.settings import read_payers
 from gateways.zeebe import engine
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, ZeebeConnection, open_channel
@@ -28,6 +30,8 @@ from workers.claims import ClaimDesk
 from workers.engine_settings import ZeebeSettings, connection_from, read_engine_settings
 from workers.jobs import all_handlers
 from workers.memory_settings import read_memory_settings
+from workers.payers.book import PayerBook, book_of
+from workers.payers.waking import by_message
 from workers.policy import PolicySource
 from workers.runtime import JobHandler, Worker
 from workers.runtime.happenings import Happening, Listener
@@ -60,6 +64,7 @@ class App:
     limits: Mapping[JobType, HandlerLimits]
     cipher: Cipher
     periods: Periods
+    book: PayerBook
     reopen: Callable[[], grpc.aio.Channel]
     listener: Listener
 
@@ -76,6 +81,8 @@ class App:
             self.clock,
             cipher=self.cipher,
             periods=self.periods,
+            book=self.book,
+            wake_up=by_message(self.commands),
             limited=self._limited,
         )
         chosen = [handler for handler in handlers if handler.type in only]
@@ -142,6 +149,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             limits=settings.handler_limits,
             cipher=memory.cipher(settings.reenvio_home),
             periods=memory.periods(),
+            book=_book(settings.payers_file),
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(),
         )
@@ -178,6 +186,10 @@ def _script(file: Path | None) -> Script:
         return read_script(file)
     except ValueError as error:
         raise SettingsError(f"PAYER_SCRIPT: {error}") from error
+
+
+def _book(file: Path | None) -> PayerBook:
+    return PayerBook() if file is None else book_of(read_payers(file, os.environ))
 
 
 def engine_config() -> engine.EngineConfig:

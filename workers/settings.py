@@ -56,6 +56,7 @@ class Settings(BaseSettings):
     reenvio_home: Path = Field(default_factory=lambda: platformdirs.user_data_path("reenvio"))
     database_url: str | None = None
     payer_script: Path | None = None
+    payers_file: Path | None = None
     policy_file: Path | None = None
     handler_limits: dict[JobType, HandlerLimits] = {}
     drain_seconds: float = Field(default=20.0, ge=0)

@@ -6,6 +6,7 @@ from persistence.tables.claims import claim_events, claims, notices, reviews, su
 from persistence.tables.decisions import retry_decisions
 from persistence.tables.idempotency import idempotency_records
 from persistence.tables.outbox import leases, outbox
+from persistence.tables.payers import payer_sends, payer_status, payer_waits
 from persistence.tables.retention import error_statistics, legal_holds
 
 __all__ = [
@@ -21,6 +22,9 @@ __all__ = [
     "metadata",
     "notices",
     "outbox",
+    "payer_sends",
+    "payer_status",
+    "payer_waits",
     "policies",
     "retry_decisions",
     "reviews",

@@ -13,8 +13,11 @@ from workers.jobs.decisions import PolicyNow, analyze_retry, retry_submission_ba
 from workers.jobs.maintenance import anchor_audit, apply_retention, clean_idempotency
 from workers.jobs.notify import notify
 from workers.jobs.open_review import open_review
+from workers.jobs.probe_payers import probe_payers
 from workers.jobs.submit_claim import SEND_ONCE, submit_claim
 from workers.jobs.trouble import patient
+from workers.payers.book import PayerBook
+from workers.payers.waking import Waker, WakeUp, nobody
 from workers.runtime.handler import JobHandler
 
 
@@ -26,10 +29,13 @@ def all_handlers(
     *,
     cipher: Cipher | None = None,
     periods: Periods | None = None,
+    book: PayerBook | None = None,
+    wake_up: WakeUp = nobody,
     limited: Callable[[JobHandler], JobHandler] = lambda handler: handler,
 ) -> Sequence[JobHandler]:
     """Every handler there is, within its limits; without a cipher no operation's result is kept."""
-    sending = limited(submit_claim(store, payer, clock))
+    waker = Waker(store, book or PayerBook(), wake_up)
+    sending = limited(submit_claim(store, payer, clock, waker))
     if cipher:  # after the limits: the lease must outlive the time limit
         sending = idempotent(sending, SEND_ONCE, Memory(store, cipher, clock))
     others = (
@@ -41,5 +47,6 @@ def all_handlers(
         clean_idempotency(store, clock),
         anchor_audit(store, clock),
         apply_retention(store, periods or Periods(), clock),
+        probe_payers(clock, waker),
     )
     return tuple(patient(handler) for handler in (sending, *map(limited, others)))

@@ -31,7 +31,7 @@ from workers.engine_settings import ZeebeSettings, connection_from, read_engine_
 from workers.jobs import all_handlers
 from workers.memory_settings import read_memory_settings
 from workers.payers.book import PayerBook, book_of
-from workers.payers.waking import by_message
+from workers.payers.waking import Waker, by_message
 from workers.policy import PolicySource
 from workers.runtime import JobHandler, Worker
 from workers.runtime.happenings import Happening, Listener
@@ -81,8 +81,7 @@ class App:
             self.clock,
             cipher=self.cipher,
             periods=self.periods,
-            book=self.book,
-            wake_up=by_message(self.commands),
+            waker=self.waker(),
             limited=self._limited,
         )
         chosen = [handler for handler in handlers if handler.type in only]
@@ -94,6 +93,10 @@ class App:
             reopen=self.reopen,
             listener=self.listener,
         )
+
+    def waker(self) -> Waker:
+        """Wakes claims that wait for their payer."""
+        return Waker(self.store, self.book, by_message(self.commands))
 
     def _limited(self, handler: JobHandler) -> JobHandler:
         return self.limits.get(JobType(handler.type), HandlerLimits()).applied_to(handler)

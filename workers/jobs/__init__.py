@@ -17,7 +17,7 @@ from workers.jobs.probe_payers import probe_payers
 from workers.jobs.submit_claim import SEND_ONCE, submit_claim
 from workers.jobs.trouble import patient
 from workers.payers.book import PayerBook
-from workers.payers.waking import Waker, WakeUp, nobody
+from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler
 
 
@@ -29,12 +29,11 @@ def all_handlers(
     *,
     cipher: Cipher | None = None,
     periods: Periods | None = None,
-    book: PayerBook | None = None,
-    wake_up: WakeUp = nobody,
+    waker: Waker | None = None,
     limited: Callable[[JobHandler], JobHandler] = lambda handler: handler,
 ) -> Sequence[JobHandler]:
     """Every handler there is, within its limits; without a cipher no operation's result is kept."""
-    waker = Waker(store, book or PayerBook(), wake_up)
+    waker = waker or Waker(store, PayerBook())
     sending = limited(submit_claim(store, payer, clock, waker))
     if cipher:  # after the limits: the lease must outlive the time limit
         sending = idempotent(sending, SEND_ONCE, Memory(store, cipher, clock))

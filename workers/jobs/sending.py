@@ -111,9 +111,9 @@ async def move_to_wait(
 
 def deadline_near(claim: Arriving, stop: Stop) -> str:
     """The error of a claim that must not wait on."""
-    due = iso_time(claim.deadline) if claim.deadline else "soon"
+    due = f" {iso_time(claim.deadline)}" if claim.deadline else ""
     why = f"payer {claim.payer_id} is not available ({stop.reason})"
-    return f"SERVICE_UNAVAILABLE - {why} and the claim's deadline is near ({due})"
+    return f"SERVICE_UNAVAILABLE - {why} and the claim's deadline{due} is near"
 
 
 def hold_report(hold: Hold) -> Throw:

@@ -40,7 +40,12 @@ async def trip(waker: Waker, payer_id: str, reason: str, now: datetime) -> Chang
 async def require(tx: Transaction, waker: Waker, payer_id: str) -> None:
     """Refuse a payer that has no settings here and never was sent to."""
     if payer_id not in waker.book.settings and await tx.payers.find(payer_id) is None:
-        raise UnknownPayer(f"Payer {payer_id} is not known here: see `reenvio payer list`.")
+        raise unknown(payer_id)
+
+
+def unknown(payer_id: str) -> UnknownPayer:
+    """The refusal for a payer nobody here knows."""
+    return UnknownPayer(f"Payer {payer_id} is not known here: see `reenvio payer list`.")
 
 
 async def _order(waker: Waker, payer_id: str, now: datetime, order: Order) -> Change:

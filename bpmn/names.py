@@ -12,6 +12,7 @@ class ProcessId(StrEnum):
     SUB_06_ANALYZE = "SUB_06_ANALYZE"
     MAINTENANCE_IDEMPOTENCY = "MAINTENANCE_IDEMPOTENCY"
     MAINTENANCE_RETENTION = "MAINTENANCE_RETENTION"
+    MAINTENANCE_PAYERS = "MAINTENANCE_PAYERS"
 
 
 class JobType(StrEnum):
@@ -26,6 +27,8 @@ class JobType(StrEnum):
     CLEAN_IDEMPOTENCY = "clean-idempotency"
     ANCHOR_AUDIT = "anchor-audit"
     APPLY_RETENTION = "apply-retention"
+    PROBE_PAYERS = "probe-payers"
+    START_CLAIMS = "start-claims"
 
 
 class Message(StrEnum):
@@ -122,7 +125,6 @@ class Variable(StrEnum):
     SUBMISSION_ERROR = "submissionError"
     SUBMISSION_ERROR_CODE = "submissionErrorCode"
     LAST_SUBMISSION_TIME = "lastSubmissionTime"
-    DEADLINE = "deadline"
     RESUME_AT = "resumeAt"
     PAYER_UNAVAILABLE_REASON = "payerUnavailableReason"
 

@@ -1,10 +1,11 @@
 """What sending a claim can come to, and what that means for the process."""
 
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol
+from datetime import datetime, timedelta
+from typing import Literal, Protocol
 
 DUPLICATE_CLAIM = "DUPLICATE_CLAIM"
+GlosaLevel = Literal["protocol", "guide", "procedure"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +18,21 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
+class Glosa:
+    """A deduction the payer announces on what it accepted."""
+
+    level: GlosaLevel
+    code: str
+    meaning: str
+    guide: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Accepted:
-    """The payer took the claim and gave its protocol number."""
+    """The payer took the claim and gave its protocol number; glosas may come with it."""
 
     protocol_number: str
+    glosas: tuple[Glosa, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +44,31 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The claim certainly did not arrive, or was refused."""
+    """The claim certainly did not arrive, or was refused; the payer may have said when to come again."""
 
     error: str
     code: str | None = None
+    retry_after: timedelta | None = None
+    payer_down: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerLost:
-    """The request left and no answer came: nobody here knows whether it arrived."""
+    """The request left and no answer came: nobody here knows whether it arrived.
+
+    `claimed_protocol` is what a damaged answer claims: for a person, never for the machine.
+    """
+
+    error: str
+    code: str | None = None
+    retry_after: timedelta | None = None
+    payer_down: bool = False
+    claimed_protocol: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccessDenied:
+    """The payer refuses our login or certificate: sending on would lock the account."""
 
     error: str
     code: str | None = None
@@ -54,7 +82,7 @@ class Unavailable:
     resume_at: datetime
 
 
-SendOutcome = Accepted | Duplicate | Failed | AnswerLost | Unavailable
+SendOutcome = Accepted | Duplicate | Failed | AnswerLost | AccessDenied | Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +90,7 @@ class ProtocolMissing:
     """The payer has the claim, but the answer with its protocol number was lost."""
 
 
-Settled = Accepted | ProtocolMissing | Failed | AnswerLost | Unavailable
+Settled = Accepted | ProtocolMissing | Failed | AnswerLost | AccessDenied | Unavailable
 
 
 def settle(outcome: SendOutcome, *, answer_was_lost_before: bool) -> Settled:

@@ -65,6 +65,16 @@ class Attempts:
         query = select(func.count()).where(attempts.c.claim_id == claim_id, attempts.c.attempt < before, lost)
         return bool(await self._connection.scalar(query))
 
+    async def claimed_protocol(self, claim_id: str) -> str | None:
+        """The protocol number that the last damaged answer to the claim names, if any does."""
+        query = (
+            select(attempts.c.result)
+            .where(attempts.c.claim_id == claim_id, attempts.c.outcome == ANSWER_LOST)
+            .order_by(attempts.c.attempt.desc())
+        )
+        results = (await self._connection.execute(query)).scalars()
+        return next((str(r["claimedProtocol"]) for r in results if r and "claimedProtocol" in r), None)
+
     async def count(self, claim_id: str) -> int:
         """How often the claim left for its payer."""
         left = attempts.c.outcome.is_(None) | (attempts.c.outcome != NOT_SENT)

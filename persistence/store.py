@@ -25,6 +25,7 @@ from persistence.journal import Journal
 from persistence.leases import Leases
 from persistence.ledger import Ledger
 from persistence.outbox import Outbox
+from persistence.payers import Payers
 from persistence.payloads import Payloads
 from persistence.policies import Policies
 from persistence.retention import Remains
@@ -53,6 +54,7 @@ class Transaction:
         self.ledger = Ledger(connection)
         self.notices = Notices(connection)
         self.outbox = Outbox(connection)
+        self.payers = Payers(connection)
         self.payloads = Payloads(connection)
         self.policies = Policies(connection)
         self.remains = Remains(connection)

@@ -30,6 +30,8 @@ from workers.intake import Intake, Reader
 from workers.intake_settings import read_intake_settings
 from workers.jobs import all_handlers
 from workers.memory_settings import read_memory_settings
+from workers.payers.book import PayerBook, book_of
+from workers.payers.waking import Waker, by_message
 from workers.policy import PolicySource
 from workers.runtime import JobHandler, Worker
 from workers.runtime.gate import Gate
@@ -66,6 +68,7 @@ class App:
     limits: Mapping[JobType, HandlerLimits]
     cipher: Cipher
     periods: Periods
+    book: PayerBook
     reopen: Callable[[], grpc.aio.Channel]
     listener: Listener
 
@@ -83,6 +86,8 @@ class App:
             self.clock,
             cipher=self.cipher,
             periods=self.periods,
+            waker=self.waker(),
+            start_received=self.intake.start_received,
             limited=self._limited,
             doubt=gate.doubt,
         )
@@ -96,6 +101,10 @@ class App:
             gate=gate,
             listener=self.listener,
         )
+
+    def waker(self) -> Waker:
+        """Wakes claims that wait for their payer."""
+        return Waker(self.store, self.book, by_message(self.commands))
 
     def _limited(self, handler: JobHandler) -> JobHandler:
         limits = self.limits.get(JobType(handler.type), HandlerLimits())
@@ -155,6 +164,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             limits=settings.handler_limits,
             cipher=cipher,
             periods=memory.periods(),
+            book=_book(channels),
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(),
         )
@@ -200,6 +210,13 @@ def _script(file: Path | None) -> Script:
         return read_script(file)
     except ValueError as error:
         raise SettingsError(f"PAYER_SCRIPT: {error}") from error
+
+
+def _book(channels: Mapping[str, PayerChannel]) -> PayerBook:
+    """The limits of the configured payers; without any, those of practice."""
+    return (
+        book_of({name: channel.settings for name, channel in channels.items()}) if channels else PayerBook()
+    )
 
 
 def engine_config() -> engine.EngineConfig:

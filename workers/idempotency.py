@@ -112,6 +112,8 @@ class _Once:
         match outcome:
             case Throw(code) if code in self.operation.undone:
                 await run(lambda tx: tx.idempotency.forget(started))
+            case Incident(is_undone=True):
+                await run(lambda tx: tx.idempotency.forget(started))
             case Complete() | Throw():
                 result = encrypt(dumps(to_json(outcome)), context=key.text)
                 await run(lambda tx: tx.idempotency.mark_success(started, result, now=now))

@@ -3,13 +3,22 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from domain.submission import Accepted, AnswerLost, Duplicate, Failed, SendOutcome, Submission, Unavailable
+from domain.submission import (
+    Accepted,
+    AccessDenied,
+    AnswerLost,
+    Duplicate,
+    Failed,
+    SendOutcome,
+    Submission,
+    Unavailable,
+)
 
 
 class Line(BaseModel):
@@ -30,6 +39,8 @@ class Refuse(Line):
     do: Literal["fail"] = "fail"
     error: str
     code: str | None = None
+    payer_down: bool = False
+    retry_after: timedelta | None = None
 
 
 class LoseAnswer(Line):
@@ -45,6 +56,13 @@ class SayDuplicate(Line):
     do: Literal["duplicate"] = "duplicate"
 
 
+class DenyAccess(Line):
+    """Refuse our credentials."""
+
+    do: Literal["deny-access"] = "deny-access"
+    error: str = "UNAUTHORIZED - login or password is wrong"
+
+
 class Closed(Line):
     """Be known as down until a moment: nothing is sent."""
 
@@ -53,17 +71,20 @@ class Closed(Line):
     reason: str = "planned maintenance"
 
 
-Answer = Annotated[Accept | Refuse | LoseAnswer | SayDuplicate | Closed, Field(discriminator="do")]
+Answer = Annotated[
+    Accept | Refuse | LoseAnswer | SayDuplicate | DenyAccess | Closed, Field(discriminator="do")
+]
 
 
 class Outage(Line):
-    """A payer answers nothing but an error between two moments."""
+    """A payer answers nothing but an error between two moments; `payer_down` lets the breaker hear it."""
 
     payer: str
     start: datetime
     end: datetime
     error: str = "SERVICE_UNAVAILABLE - 503"
     code: str | None = "HTTP:503"
+    payer_down: bool = False
 
     def hits(self, submission: Submission, now: datetime) -> bool:
         """Whether a send at this moment meets the outage."""
@@ -87,7 +108,7 @@ class ScriptedPayer:
         """The scripted answer to this send."""
         for outage in self._script.outages:
             if outage.hits(submission, now):
-                return Failed(outage.error, outage.code)
+                return Failed(outage.error, outage.code, payer_down=outage.payer_down)
         answers = self._script.answers.get(submission.claim_id) or (Accept(),)
         return _outcome(answers[min(submission.attempt, len(answers)) - 1], submission, now)
 
@@ -96,12 +117,14 @@ def _outcome(answer: Answer, submission: Submission, now: datetime) -> SendOutco
     match answer:
         case Accept():
             return Accepted(protocol_number(submission.claim_id))
-        case Refuse(error=error, code=code):
-            return Failed(error, code)
+        case Refuse(error=error, code=code, payer_down=down, retry_after=wait):
+            return Failed(error, code, wait, down)
         case LoseAnswer(error=error):
             return AnswerLost(error)
         case SayDuplicate():
             return Duplicate()
+        case DenyAccess(error=error):
+            return AccessDenied(error, "HTTP:401")
         case Closed(until=until, reason=reason):
             return (
                 Unavailable(reason, until) if now < until else Accepted(protocol_number(submission.claim_id))

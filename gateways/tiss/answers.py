@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from lxml import etree
 
+from domain.submission import Glosa, GlosaLevel
 from gateways.tiss.glosas import glosa_code, glosa_meaning
 from gateways.tiss.hash import HashError, hash_agrees
 from gateways.tiss.names import FaultWord
-from gateways.tiss.outcomes import Glosa, GlosaLevel
 
 _NUMBER = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_\-]{0,11}", re.ASCII)
 _GUIDE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_\-]{0,19}", re.ASCII)

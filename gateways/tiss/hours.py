@@ -15,6 +15,10 @@ class PostingHours(BaseModel):
     closes: time
     zone: str = "America/Sao_Paulo"
 
+    def __str__(self) -> str:
+        """The hours as people write them."""
+        return f"{self.opens:%H:%M}-{self.closes:%H:%M} {self.zone}"
+
     def covers(self, moment: datetime) -> bool:
         """Whether the payer takes batches at this moment."""
         now = moment.astimezone(ZoneInfo(self.zone)).time()

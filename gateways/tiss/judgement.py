@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
+from domain.submission import Glosa
 from gateways.tiss.answers import (
     CancelSaid,
     FaultSaid,
@@ -23,7 +24,6 @@ from gateways.tiss.outcomes import (
     CancelOutcome,
     CancelStatus,
     Failure,
-    Glosa,
     ProtocolStatus,
     Situation,
     StatusOutcome,

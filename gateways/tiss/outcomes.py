@@ -3,21 +3,10 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum
-from typing import Literal, assert_never
+from typing import assert_never
 
-from domain.submission import Accepted, AnswerLost, Duplicate, Failed, SendOutcome
-
-GlosaLevel = Literal["protocol", "guide", "procedure"]
-
-
-@dataclass(frozen=True, slots=True)
-class Glosa:
-    """A deduction the payer announces on what it accepted."""
-
-    level: GlosaLevel
-    code: str
-    meaning: str
-    guide: str | None = None
+from domain import submission
+from domain.submission import Accepted, AnswerLost, Duplicate, Failed, Glosa, SendOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,17 +135,21 @@ def speaks_of_outage(outcome: SubmissionOutcome | StatusOutcome | CancelOutcome)
 
 
 def as_send_outcome(outcome: SubmissionOutcome) -> SendOutcome:
-    """The same in the domain's words; glosas, waits and the reason to stop a channel do not fit there."""
+    """The same in the domain's words."""
     match outcome:
-        case Taken(protocol=protocol):
-            return Accepted(protocol)
+        case Taken(protocol=protocol, glosas=glosas):
+            return Accepted(protocol, glosas)
         case KnownAlready(code=code):
             return Duplicate(code)
-        case Ambiguous(code=code, error=error):
-            return AnswerLost(error, code)
-        case Refused(code=code, error=error) | AccessDenied(code=code, error=error):
+        case Ambiguous(code, error, retry_after, payer_down, protocol):
+            return AnswerLost(error, code, retry_after, payer_down, protocol)
+        case AccessDenied(code=code, error=error):
+            return submission.AccessDenied(error, code)
+        case Refused(code=code, error=error):
             return Failed(error, code)
-        case Transient(code=code, error=error) | PayerDown(code=code, error=error):
-            return Failed(error, code)
+        case Transient(code, error, retry_after):
+            return Failed(error, code, retry_after)
+        case PayerDown(code, error, retry_after):
+            return Failed(error, code, retry_after, payer_down=True)
         case _:
             assert_never(outcome)

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
+    AwareDatetime,
     BaseModel,
     ConfigDict,
     Field,
@@ -58,6 +59,29 @@ class Timeouts(_Part):
         return self
 
 
+class MaintenanceWindow(_Part):
+    """A planned maintenance: nothing is sent from its start to its end."""
+
+    start: AwareDatetime
+    end: AwareDatetime
+
+    @model_validator(mode="after")
+    def _ends_after_it_starts(self) -> Self:
+        if self.end <= self.start:
+            raise ValueError("end must come after start")
+        return self
+
+
+class BreakerSettings(_Part):
+    """When sends to this payer are held, and how they begin again."""
+
+    failures: int = Field(default=5, ge=1)
+    first_wait_minutes: float = Field(default=5, gt=0)
+    longest_wait_minutes: float = Field(default=60, gt=0)
+    waiting_share: float = Field(default=0.5, ge=0.1, le=1)
+    reserve_hours: float = Field(default=4, ge=0)
+
+
 class ProviderSettings(_Part):
     """How this payer knows us, where the file's own header shall not decide."""
 
@@ -91,6 +115,8 @@ class PayerSettings(_Part):
     at_once: int = Field(default=4, ge=1, le=1000)
     requests_per_minute: int | None = Field(default=None, ge=1)
     hours: PostingHours | None = None
+    windows: tuple[MaintenanceWindow, ...] = ()
+    breaker: BreakerSettings = BreakerSettings()
     zone: str = "America/Sao_Paulo"
     max_answer_bytes: int = Field(default=5_000_000, ge=1_000, le=100_000_000)
     cancel_when_ambiguous: bool = False

@@ -16,7 +16,7 @@ from gateways.tiss.judgement import Broken, HttpAnswer, Reply
 from gateways.tiss.settings import PayerSettings, PayerSettingsError
 
 _LONGEST_WISH = timedelta(days=1)
-_TROUBLES = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, zlib.error)
+TROUBLES = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, zlib.error)
 _CONNECTING = (
     (socket.gaierror, "NET:DNS"),
     (ConnectionRefusedError, "NET:REFUSED"),
@@ -109,7 +109,7 @@ async def exchange(http: httpx.AsyncClient, request: Request, payer: PayerSettin
             http.stream("POST", request.url, content=outgoing, headers=_headers(request, payer)) as response,
         ):
             body = await _body(response, payer.max_answer_bytes)
-    except _TROUBLES as error:
+    except TROUBLES as error:
         return _broken(error, outgoing) if response is None else _cut(response, request, error)
     if body is None:
         return _unread(response, request, "NET:TOO_LARGE")

@@ -13,6 +13,7 @@ from persistence.tables.claims import (
 from persistence.tables.decisions import retry_decisions
 from persistence.tables.idempotency import idempotency_records
 from persistence.tables.outbox import leases, outbox
+from persistence.tables.payers import payer_sends, payer_status, payer_waits
 from persistence.tables.retention import error_statistics, legal_holds
 
 __all__ = [
@@ -29,6 +30,9 @@ __all__ = [
     "metadata",
     "notices",
     "outbox",
+    "payer_sends",
+    "payer_status",
+    "payer_waits",
     "policies",
     "retry_decisions",
     "reviews",

@@ -28,6 +28,7 @@ from gateways.payer.scripted import Answer, Script, ScriptedPayer
 from persistence.claims import ClaimRow
 from tests.process.records import Record, Records
 from workers.bootstrap import App
+from workers.payers.book import PayerBook
 from workers.settings import Settings
 
 PATIENCE_SECONDS = 60.0
@@ -77,9 +78,11 @@ class Stage:
         return ClaimId(f"CLM-{self.run_id}-{next(_numbers)}")
 
     @asynccontextmanager
-    async def worker(self, payer: PayerGateway | None = None) -> AsyncIterator[None]:
+    async def worker(
+        self, payer: PayerGateway | None = None, book: PayerBook | None = None
+    ) -> AsyncIterator[None]:
         """A worker with all handlers in this process."""
-        app = dataclasses.replace(self.app, payer=payer or self.payers)
+        app = dataclasses.replace(self.app, payer=payer or self.payers, book=book or self.app.book)
         stop = asyncio.Event()
         task = asyncio.create_task(app.worker(name=f"test-{self.run_id}").run(stop))
         try:

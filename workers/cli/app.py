@@ -20,6 +20,7 @@ class Commands(LazyGroup):
         "migrate": "workers.cli.system:migrate",
         "decide": "workers.cli.decide:decide_command",
         "claim": "workers.cli.claim:claim_app",
+        "payer": "workers.cli.payer:payer_app",
         "audit": "workers.cli.audit:audit_app",
         "retention": "workers.cli.retention:retention_app",
         "relay": "workers.cli.relay:relay",

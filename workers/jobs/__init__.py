@@ -1,6 +1,6 @@
 """The job handlers, listed in process order."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from domain.ports import Clock
 from domain.submission import PayerGateway
@@ -10,11 +10,20 @@ from persistence.store import Store
 from workers.idempotency import Memory, idempotent
 from workers.jobs.close_claim import close_claim
 from workers.jobs.decisions import PolicyNow, analyze_retry, retry_submission_backoff
-from workers.jobs.maintenance import anchor_audit, apply_retention, clean_idempotency
+from workers.jobs.maintenance import (
+    anchor_audit,
+    apply_retention,
+    clean_idempotency,
+    nothing_received,
+    start_claims,
+)
 from workers.jobs.notify import notify
 from workers.jobs.open_review import open_review
+from workers.jobs.probe_payers import probe_payers
 from workers.jobs.submit_claim import SEND_ONCE, submit_claim
 from workers.jobs.trouble import patient
+from workers.payers.book import PayerBook
+from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler
 
 
@@ -26,6 +35,8 @@ def all_handlers(
     *,
     cipher: Cipher | None = None,
     periods: Periods | None = None,
+    waker: Waker | None = None,
+    start_received: Callable[[], Awaitable[int]] = nothing_received,
     limited: Callable[[JobHandler], JobHandler] = lambda handler: handler,
     doubt: Callable[[], None] = lambda: None,
 ) -> Sequence[JobHandler]:
@@ -33,7 +44,8 @@ def all_handlers(
 
     `doubt` is told when the database may be away.
     """
-    sending = limited(submit_claim(store, payer, clock))
+    waker = waker or Waker(store, PayerBook())
+    sending = limited(submit_claim(store, payer, clock, waker))
     if cipher:  # after the limits: the lease must outlive the time limit
         sending = idempotent(sending, SEND_ONCE, Memory(store, cipher, clock))
     others = (
@@ -45,5 +57,7 @@ def all_handlers(
         clean_idempotency(store, clock),
         anchor_audit(store, clock),
         apply_retention(store, periods or Periods(), clock),
+        probe_payers(clock, waker),
+        start_claims(clock, start_received),
     )
     return tuple(patient(handler, doubt) for handler in (sending, *map(limited, others)))

@@ -38,6 +38,7 @@ def close_claim(store: Store, clock: Clock) -> JobHandler:
 
 
 async def _close(tx: Transaction, given: Input, state: ClaimState, now: datetime) -> None:
+    await tx.payers.release(given.claim_id)
     claim = await tx.claims.find(given.claim_id)
     if claim is None or claim.state is state:
         return

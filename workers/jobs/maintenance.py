@@ -1,4 +1,4 @@
-"""clean-idempotency, anchor-audit and apply-retention: what the maintenance processes ask for."""
+"""clean-idempotency, anchor-audit, apply-retention, start-claims: what the maintenance processes ask for."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -41,6 +41,16 @@ def apply_retention(store: Store, periods: Periods, clock: Clock) -> JobHandler:
         return sum(removed.values())
 
     return _maintenance(JobType.APPLY_RETENTION, clock, remove)
+
+
+def start_claims(clock: Clock, start_received: Callable[[], Awaitable[int]]) -> JobHandler:
+    """Every five minutes: start the claims whose message got lost between our commit and the engine."""
+    return _maintenance(JobType.START_CLAIMS, clock, lambda _now: start_received())
+
+
+async def nothing_received() -> int:
+    """For workers without an intake."""
+    return 0
 
 
 def _maintenance(job_type: JobType, clock: Clock, work: Callable[[datetime], Awaitable[int]]) -> JobHandler:

@@ -1,8 +1,9 @@
 """open-review: puts a claim that no retry can mend on a person's desk, with the reason."""
 
+from dataclasses import replace
 from datetime import datetime
 
-from bpmn.names import JobType
+from bpmn.names import JobType, ReviewReason
 from domain.claim_state import ClaimState
 from domain.ports import Clock
 from domain.redaction import redact
@@ -43,7 +44,19 @@ async def _open(tx: Transaction, review: Review, job_key: int, now: datetime) ->
     known = await tx.reviews.of_job(job_key)
     if known is not None:
         return known
+    review = await _with_claimed_protocol(tx, review)
     review_id = await tx.reviews.open(review, job_key=job_key, now=now)
     await tx.claims.move(review.claim_id, ClaimState.IN_REVIEW, now=now, reason=review.reason)
     await tx.journal.write(review.claim_id, "review_opened", review.reason, now=now)
     return review_id
+
+
+async def _with_claimed_protocol(tx: Transaction, review: Review) -> Review:
+    """A damaged answer may have named the protocol: a hint for the person, no proof."""
+    if review.reason != ReviewReason.PROTOCOL_MISSING:
+        return review
+    claimed = await tx.attempts.claimed_protocol(review.claim_id)
+    if claimed is None:
+        return review
+    hint = f"a damaged answer names protocol {claimed}: ask the payer whether it is right"
+    return replace(review, detail=f"{review.detail}; {hint}" if review.detail else hint)

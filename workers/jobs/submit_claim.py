@@ -1,40 +1,33 @@
-"""submit-claim: sends a claim to its payer, never twice for one job whose answer is known."""
+"""submit-claim: sends a claim when its payer takes claims, never twice for one job whose answer is known."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import assert_never
 
 from bpmn.names import ErrorCode, JobType, Variable
+from domain.breaker import Go, Hold, Stop
 from domain.claim_state import ClaimState
-from domain.outputs import iso_time
+from domain.payer_status import Limits
 from domain.ports import Clock
-from domain.redaction import redact
-from domain.submission import (
-    Accepted,
-    AnswerLost,
-    Failed,
-    PayerGateway,
-    ProtocolMissing,
-    Settled,
-    Submission,
-    Unavailable,
-    settle,
-)
-from persistence.attempts import ANSWER_LOST, NOT_SENT
+from domain.submission import AnswerLost, PayerGateway, Settled, Submission, settle
 from persistence.store import Store, Transaction
 from workers.idempotency import Operation
+from workers.jobs.sending import (
+    OUTCOME_NAMES,
+    deadline_near,
+    failed,
+    hold_report,
+    move_to_wait,
+    record,
+    record_hold,
+    report,
+)
+from workers.payers.door import Arriving, Change, admit, heard
+from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Outcome, Throw
+from workers.runtime.outcome import Complete, Incident, Outcome, Throw
 from workers.runtime.outcome_json import from_json, to_json
-
-_OUTCOME_NAMES = {
-    Accepted: "ACCEPTED",
-    ProtocolMissing: "PROTOCOL_MISSING",
-    Failed: "FAILED",
-    AnswerLost: ANSWER_LOST,
-    Unavailable: NOT_SENT,
-}
 
 
 class Input(JobInput):
@@ -42,6 +35,7 @@ class Input(JobInput):
 
     claim_id: str
     payer_id: str = "unknown"
+    deadline: str | None = None
 
 
 SEND_ONCE = Operation(
@@ -51,19 +45,24 @@ SEND_ONCE = Operation(
 )
 
 
-def submit_claim(store: Store, payer: PayerGateway, clock: Clock) -> JobHandler:
+def submit_claim(store: Store, payer: PayerGateway, clock: Clock, waker: Waker) -> JobHandler:
     """The handler; its lock outlives the slowest payer."""
 
     async def handle(job: Job, given: Input) -> Outcome:
-        now = await clock.now()
-        begun = await store.run(lambda tx: _begin(tx, job, given, now))
+        try:
+            claim = Arriving(given.claim_id, given.payer_id, _deadline(given.deadline))
+        except ValueError:
+            return Incident(_deadline_advice(job))
+        now, limits = await clock.now(), waker.book.of(claim.payer_id)
+        begun = await store.run(lambda tx: _begin(tx, job, claim, limits, now))
         if not isinstance(begun, _Begun):
             return begun
         answer = await payer.send(begun.submission, now)
         settled = settle(answer, answer_was_lost_before=begun.answer_was_lost)
-        outcome = report(settled, now)
-        await store.run(lambda tx: _finish(tx, begun.submission, settled, now))
-        return outcome
+        send = _Sent(begun.submission, settled, now, await clock.now())
+        change = await store.run(lambda tx: _finish(tx, send, limits))
+        await waker.after(change, send.ended)
+        return report(send.submission, settled, now)
 
     return JobHandler(
         type=JobType.SUBMIT_CLAIM,
@@ -80,66 +79,78 @@ class _Begun:
     answer_was_lost: bool
 
 
-async def _begin(tx: Transaction, job: Job, given: Input, now: datetime) -> _Begun | Complete | Throw:
-    """Record that the claim leaves; a job that knows its answer gets it back instead."""
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    submission: Submission
+    settled: Settled
+    began: datetime
+    ended: datetime
+
+
+async def _begin(
+    tx: Transaction, job: Job, claim: Arriving, limits: Limits, now: datetime
+) -> _Begun | Complete | Throw:
+    """Record that the claim leaves, or waits; a job that knows its answer gets it back instead."""
     earlier = await tx.attempts.of_job(job.key)
     if earlier is not None and earlier.result is not None:
         return from_json(earlier.result)
-    attempt = await tx.attempts.start(given.claim_id, job.key, now=now)
-    lost = await tx.attempts.answer_was_lost(given.claim_id, before=attempt)
-    await tx.claims.put(given.claim_id, given.payer_id, ClaimState.SUBMITTING, now=now)
-    return _Begun(Submission(given.claim_id, given.payer_id, attempt), lost)
-
-
-async def _finish(tx: Transaction, sent: Submission, settled: Settled, now: datetime) -> None:
-    name, result = _OUTCOME_NAMES[type(settled)], to_json(report(settled, now))
-    await tx.attempts.finish(sent.claim_id, sent.attempt, name, result, now=now)
-    await _record(tx, sent, settled, now)
-
-
-def report(settled: Settled, now: datetime) -> Complete | Throw:
-    """What the process is told."""
-    match settled:
-        case Accepted(protocol_number):
-            return Complete({"protocolNumber": protocol_number})
-        case ProtocolMissing():
-            return Complete({"protocolNumber": None})
-        case Failed(error, code) | AnswerLost(error, code):
-            safe = redact(error)
-            variables = {
-                "submissionError": safe,
-                "submissionErrorCode": code,
-                "lastSubmissionTime": iso_time(now),
-            }
-            return Throw(ErrorCode.SUBMISSION_FAILED, safe, variables)
-        case Unavailable(reason, resume_at):
-            safe = redact(reason)
-            variables = {"resumeAt": iso_time(resume_at), "payerUnavailableReason": safe}
-            return Throw(ErrorCode.PAYER_UNAVAILABLE, safe, variables)
+    admission = await admit(tx, claim, limits, now)
+    match admission.verdict:
+        case Go():
+            return await _leave(tx, job, claim, now, until=now + limits.lease)
+        case Hold(resume_at, _, reason) as hold:
+            wait = record_hold if admission.is_first else move_to_wait
+            await wait(tx, claim, reason, resume_at, now)
+            return hold_report(hold)
+        case Stop() as stop:
+            return await _give_up(tx, claim, stop, now)
         case _:
-            assert_never(settled)
+            assert_never(admission.verdict)
 
 
-async def _record(tx: Transaction, sent: Submission, settled: Settled, now: datetime) -> None:
-    claim_id = sent.claim_id
-    match settled:
-        case Accepted(protocol_number):
-            await tx.claims.move(
-                claim_id, ClaimState.ACCEPTED, now=now, protocol_number=protocol_number, reason=None
-            )
-            await tx.journal.write(
-                claim_id, "accepted", f"send {sent.attempt}, protocol {protocol_number}", now=now
-            )
-        case ProtocolMissing():
-            reason = "the payer has it; the answer with the protocol was lost"
-            await tx.claims.move(claim_id, ClaimState.FAILED, now=now, reason=reason)
-            await tx.journal.write(claim_id, "protocol_missing", reason, now=now)
-        case Failed(error, _) | AnswerLost(error, _):
-            await tx.claims.move(claim_id, ClaimState.FAILED, now=now, reason=redact(error))
-            await tx.journal.write(claim_id, "failed", f"send {sent.attempt}: {redact(error)}", now=now)
-        case Unavailable(reason, resume_at):
-            state, safe = ClaimState.WAITING, redact(reason)
-            await tx.claims.move(claim_id, state, now=now, reason=safe, next_retry_time=resume_at)
-            await tx.journal.write(claim_id, "payer_unavailable", f"{safe}; no attempt spent", now=now)
-        case _:
-            assert_never(settled)
+async def _leave(tx: Transaction, job: Job, claim: Arriving, now: datetime, *, until: datetime) -> _Begun:
+    attempt = await tx.attempts.start(claim.claim_id, job.key, now=now)
+    lost = await tx.attempts.answer_was_lost(claim.claim_id, before=attempt)
+    await tx.payers.send_began(claim.claim_id, attempt, claim.payer_id, until=until)
+    await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.SUBMITTING, now=now)
+    return _Begun(Submission(claim.claim_id, claim.payer_id, attempt), lost)
+
+
+async def _give_up(tx: Transaction, claim: Arriving, stop: Stop, now: datetime) -> Throw:
+    error = deadline_near(claim, stop)
+    await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.FAILED, now=now)
+    await tx.claims.move(claim.claim_id, ClaimState.FAILED, now=now, reason=error)
+    await tx.journal.write(claim.claim_id, "deadline_near", f"not sent: {error}", now=now)
+    return failed(error, None, now)
+
+
+async def _finish(tx: Transaction, send: _Sent, limits: Limits) -> Change:
+    sent, now = send.submission, send.began
+    change = await heard(tx, sent, send.settled, limits, send.ended)
+    outcome = report(sent, send.settled, now)
+    result = None if isinstance(outcome, Incident) else to_json(outcome) | _claimed(send.settled)
+    await tx.attempts.finish(sent.claim_id, sent.attempt, OUTCOME_NAMES[type(send.settled)], result, now=now)
+    await record(tx, sent, send.settled, now)
+    return change
+
+
+def _claimed(settled: Settled) -> dict[str, str]:
+    """What a damaged answer claims, for the person who will look for the protocol."""
+    protocol = settled.claimed_protocol if isinstance(settled, AnswerLost) else None
+    return {"claimedProtocol": protocol} if protocol else {}
+
+
+def _deadline(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise ValueError(text)
+    return moment
+
+
+def _deadline_advice(job: Job) -> str:
+    return (
+        f"{job.type}: deadline must be null or a time with its offset, such as 2025-01-14T10:40:00-03:00. "
+        "Correct it in Operate, then retry."
+    )

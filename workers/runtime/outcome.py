@@ -31,9 +31,13 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """Nothing but a person can help; the message says what happened, which rule, what to do."""
+    """Nothing but a person can help; the message says what happened, which rule, what to do.
+
+    `is_undone` says that the job may be done anew as often as a person asks.
+    """
 
     message: str
+    is_undone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

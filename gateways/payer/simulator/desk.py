@@ -31,6 +31,7 @@ from gateways.tiss.names import FaultWord
 from gateways.tiss.validation import Schemas
 
 Blind = Fault | SoapFault | Drop | Http
+_WSDL = b'<definitions xmlns="http://schemas.xmlsoap.org/wsdl/"/>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,13 @@ class Desk:
         behaviour = self._behaviour(lote, now)
         latency = self._stage.rng.uniform(*self._payer.latency)
         return replace(self._play(behaviour, body, now), delay=behaviour.delay + latency)
+
+    def describe(self, now: datetime) -> Answer:
+        """What a probe for the WSDL gets: the outage, if there is one; it is no request and not counted."""
+        for outage in self._payer.outages:
+            if outage.covers(now, self._stage.begun) and isinstance(outage.then, Blind):
+                return self._unseen(outage.then)
+        return Answer(200, _WSDL)
 
     def _behaviour(self, lote: str | None, now: datetime) -> Behaviour:
         for outage in self._payer.outages:

@@ -109,12 +109,12 @@ class Simulator:
 
     async def _answer(self, request: HttpRequest) -> Answer:
         place = request.path.strip("/").partition("/")[0]
-        if request.method == "GET":
-            return self._shown(place)
-        if (desk := self._desks.get(place)) is None:
-            return _NOT_FOUND
+        desk = self._desks.get(place)
+        if desk is None:
+            return self._shown(place) if request.method == "GET" else _NOT_FOUND
         try:
-            return desk.answer(request.body, await self._clock.now())
+            now = await self._clock.now()
+            return desk.describe(now) if request.method == "GET" else desk.answer(request.body, now)
         except EngineClockError:
             return _WITHOUT_TIME
 

@@ -10,6 +10,8 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
+from domain.payer_status import PayerStatus
+from domain.slots import Slot, Wait
 from persistence.claims import Wanted
 from persistence.desk import Notice, Review
 from persistence.idempotency import OperationKey, OperationStatus, Terms
@@ -50,6 +52,21 @@ HOT: dict[str, Work] = {
     "begin": lambda tx: tx.idempotency.begin(KEY, TERMS, now=NOW),
     "instance": lambda tx: tx.idempotency.find_by_process_instance("1"),
     "hanging": lambda tx: tx.idempotency.find_by_status_created_before(OperationStatus.PENDING, NOW),
+    "lock payer": lambda tx: tx.payers.lock("p", now=NOW),
+    "payer": lambda tx: tx.payers.find("p"),
+    "save payer": lambda tx: tx.payers.save(PayerStatus("p", NOW)),
+    "in flight": lambda tx: tx.payers.in_flight("p", now=NOW),
+    "send ended": lambda tx: tx.payers.send_ended(CLAIM, 1),
+    "wait of": lambda tx: tx.payers.wait_of(CLAIM),
+    "release": lambda tx: tx.payers.release("CLM-0-0"),
+    "waiting": lambda tx: tx.payers.waiting("p"),
+    "count waiting": lambda tx: tx.payers.count_waiting("p"),
+    "give slots": lambda tx: tx.payers.give_slots([Slot(CLAIM, NOW)]),
+    "due": lambda tx: tx.payers.due("p", before=NOW, woken_before=NOW, limit=9),
+    "most urgent": lambda tx: tx.payers.most_urgent("p", woken_before=NOW, limit=9),
+    "woken": lambda tx: tx.payers.woken([CLAIM], now=NOW),
+    "forget lost": lambda tx: tx.payers.forget_lost(before=NOW),
+    "claimed protocol": lambda tx: tx.attempts.claimed_protocol(CLAIM),
     "expired": lambda tx: tx.idempotency.delete_expired(NOW, 10),
 } | {
     f"remove {area.name}": lambda tx, area=area: tx.remains.remove(area, Periods(), now=NOW, limit=10)
@@ -96,6 +113,8 @@ async def filled(store: Store, database: AsyncEngine) -> Store:
         await tx.reviews.open(Review(CLAIM, 0, "x", None), job_key=1, now=NOW)
         await tx.notices.record(Notice(CLAIM, "x", "x"), job_key=1, now=NOW)
         await tx.idempotency.begin(KEY, TERMS, now=NOW)
+        await tx.payers.hold(Wait(CLAIM, "p", NOW, NOW))
+        await tx.payers.send_began(CLAIM, 1, "p", until=NOW)
     return store
 
 

@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from domain import submission
 from domain.classification import classify
-from domain.submission import Accepted, AnswerLost, Duplicate, Failed
+from domain.submission import Accepted, AnswerLost, Duplicate, Failed, Glosa
 from gateways.tiss.faults import FAULTS, UNNUMBERED, Kind, failure, http_failure
 from gateways.tiss.glosas import tabela38
 from gateways.tiss.outcomes import (
@@ -169,8 +170,30 @@ def test_the_payers_wish_to_wait_is_kept_where_a_resend_can_help() -> None:
 
 
 def test_outcomes_become_the_domains() -> None:
-    assert as_send_outcome(Taken("9", "1.00")) == Accepted("9")
+    glosas = (Glosa("guide", "1801", "PROCEDIMENTO INVÁLIDO", "GP-0001"),)
+    assert as_send_outcome(Taken("9", "1.00", glosas)) == Accepted("9", glosas)
     assert as_send_outcome(failure("TISS:3268")) == Duplicate("TISS:3268")
+    domains = {
+        Ambiguous: AnswerLost,
+        KnownAlready: Duplicate,
+        AccessDenied: submission.AccessDenied,
+    }
     for code, kind in EXPECTED.items():
-        expected = {Ambiguous: AnswerLost, KnownAlready: Duplicate}.get(kind, Failed)
-        assert type(as_send_outcome(failure(code))) is expected
+        assert type(as_send_outcome(failure(code))) is domains.get(kind, Failed)
+
+
+def test_what_a_breaker_needs_survives_in_the_domains_words() -> None:
+    wish = timedelta(seconds=7)
+    for code in EXPECTED:
+        found = failure(code, retry_after=wish)
+        outcome = as_send_outcome(found)
+        if isinstance(outcome, Failed | AnswerLost):
+            assert outcome.payer_down is speaks_of_outage(found)
+            assert outcome.retry_after == (None if isinstance(found, Refused) else wish)
+
+
+def test_a_damaged_answers_protocol_is_for_a_person() -> None:
+    damaged = Ambiguous("NET:ANSWER_HASH", "SERVER_ERROR", protocol="123")
+    outcome = as_send_outcome(damaged)
+    assert isinstance(outcome, AnswerLost)
+    assert outcome.claimed_protocol == "123"

@@ -2,13 +2,13 @@
 
 import pytest
 
+from domain.submission import Glosa
 from gateways.tiss.judgement import HttpAnswer, judge_cancel, judge_status
 from gateways.tiss.outcomes import (
     AccessDenied,
     Ambiguous,
     Cancellation,
     CancelStatus,
-    Glosa,
     ProtocolStatus,
     Situation,
     Transient,

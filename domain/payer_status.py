@@ -1,0 +1,108 @@
+"""What is known about a payer's health, and the limits within which it is sent to."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+
+class PayerState(StrEnum):
+    """Whether claims may go to a payer."""
+
+    CLOSED = "CLOSED"
+    OPEN = "OPEN"
+    HALF_OPEN = "HALF_OPEN"
+    PAUSED = "PAUSED"
+    STOPPED = "STOPPED"
+
+
+@dataclass(frozen=True, slots=True)
+class PayerStatus:
+    """One payer's breaker and pace, shared by all workers.
+
+    `openings` counts openings without a success between them; `proven` says that the credentials
+    have worked since the last person's word. `next_slot_at` is where the lane of new claims goes on,
+    `next_wait_slot_at` the lane of claims that had to wait, `paced_until` where the sends made so far
+    reach at the payer's pace. `probe_up` is the probe's last word.
+    """
+
+    payer_id: str
+    changed_at: datetime
+    state: PayerState = PayerState.CLOSED
+    reason: str = ""
+    failures: int = 0
+    openings: int = 0
+    opened_at: datetime | None = None
+    next_try_at: datetime | None = None
+    not_before: datetime | None = None
+    next_slot_at: datetime | None = None
+    next_wait_slot_at: datetime | None = None
+    paced_until: datetime | None = None
+    proven: bool = False
+    probed_at: datetime | None = None
+    probe_up: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A planned maintenance."""
+
+    start: datetime
+    end: datetime
+
+    def covers(self, moment: datetime) -> bool:
+        """Whether the payer is under maintenance at this moment."""
+        return self.start <= moment < self.end
+
+
+class Hours(Protocol):
+    """The hours in which a payer takes claims."""
+
+    def covers(self, moment: datetime, /) -> bool:
+        """Whether it does now."""
+        ...
+
+    def next_opening(self, moment: datetime, /) -> datetime:
+        """The first moment from now on at which it does."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How a payer is treated; `per_minute` None sends as fast as claims come.
+
+    `share` of the pace belongs to claims that had to wait, the rest to new ones. Timers and clocks are
+    not exact: a slot may be used `early`, and late claims may run ahead of the pace by `grace`.
+    `reserve` is a person's time before a claim's deadline. A send that has not ended counts as under
+    way for `lease`.
+    """
+
+    per_minute: int | None = 60
+    at_once: int = 4
+    threshold: int = 5
+    trials: int = 1
+    first_wait: timedelta = timedelta(minutes=5)
+    longest_wait: timedelta = timedelta(minutes=60)
+    share: float = 0.5
+    reserve: timedelta = timedelta(hours=4)
+    grace: timedelta = timedelta(seconds=10)
+    early: timedelta = timedelta(seconds=1)
+    busy_wait: timedelta = timedelta(seconds=10)
+    lease: timedelta = timedelta(minutes=5)
+    needs_proof: bool = True
+    windows: tuple[Window, ...] = ()
+    hours: Hours | None = None
+
+    @property
+    def interval(self) -> timedelta:
+        """From one slot to the next."""
+        return timedelta(minutes=1) / self.per_minute if self.per_minute else timedelta()
+
+    @property
+    def wait_interval(self) -> timedelta:
+        """From one slot to the next in the lane of claims that had to wait."""
+        return self.interval / self.share
+
+
+PRACTICE = Limits(per_minute=None, at_once=10_000, needs_proof=False)
+"""For payers that only exist for practice: a breaker, but no pace and no credentials."""

@@ -1,0 +1,198 @@
+"""`reenvio payer list | show | pause | resume | trip | probe`: see and steer what goes to whom."""
+
+import asyncio
+import getpass
+import os
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Annotated
+
+import structlog
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from workers import bootstrap
+from workers.bootstrap import App, engine_config, find_cluster
+from workers.engine_settings import read_zeebe_settings
+from workers.logs import configure_logs
+from workers.payers import orders
+from workers.payers.door import Change
+from workers.payers.overview import PayerView, moment, overview
+from workers.payers.probing import probe_all, probe_one
+from workers.settings import read_settings
+
+payer_app = typer.Typer(help="See payers' health; hold their claims and let them go.", no_args_is_help=True)
+log = structlog.get_logger(__name__)
+
+
+def _moment(text: str) -> datetime:
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise typer.BadParameter("give a time such as 2025-01-12T18:00:00-03:00") from error
+    if at.tzinfo is None:
+        raise typer.BadParameter("add the offset, such as 2025-01-12T18:00:00-03:00")
+    return at
+
+
+PayerArgument = Annotated[str, typer.Argument(help="The payer's id, as in its settings.", metavar="PAYER")]
+ReasonOption = Annotated[str, typer.Option(help="Why; claims that wait show it.")]
+UntilOption = Annotated[
+    datetime | None, typer.Option(parser=_moment, metavar="TIME", help="End by itself then.")
+]
+YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask, even when claims wait.")]
+
+
+@payer_app.command("list")
+def list_payers() -> None:
+    """Every payer: state, why, next try, what waits and is under way, pace, maintenance."""
+
+    async def go(app: App) -> None:
+        now = await app.clock.now()
+        table = Table("payer", "state", "why", "next try", "waiting", "under way", "pace", "maintenance")
+        views = await overview(app.store, app.book, now)
+        for view in views:
+            table.add_row(*_cells(view, now))
+        Console().print(table if views else "No payers yet: set PAYERS_FILE, or send a first claim.")
+
+    _with_app(go)
+
+
+@payer_app.command()
+def show(payer: PayerArgument) -> None:
+    """All that is known about one payer's breaker and pace."""
+
+    async def go(app: App) -> None:
+        now = await app.clock.now()
+        found = [view for view in await overview(app.store, app.book, now) if view.status.payer_id == payer]
+        if not found:
+            raise orders.unknown(payer)
+        for name, value in _facts(found[0], now).items():
+            typer.echo(f"{name:22} {value}")
+
+    _with_app(go)
+
+
+@payer_app.command()
+def pause(
+    payer: PayerArgument, reason: ReasonOption, until: UntilOption = None, yes: YesOption = False
+) -> None:
+    """Hold all claims of a payer, until a moment or until `resume`; no attempt is spent meanwhile."""
+
+    async def go(app: App) -> None:
+        now = await app.clock.now()
+        await _confirm(app, payer, yes=yes)
+        change = await orders.pause(app.waker(), payer, reason, until, now)
+        _done(change, f"is paused {f'until {moment(until)}' if until else 'until you resume it'}")
+
+    _with_app(go)
+
+
+@payer_app.command()
+def resume(payer: PayerArgument) -> None:
+    """Let claims go again: one tries the credentials first, then those that waited, by deadline."""
+
+    async def go(app: App) -> None:
+        change = await orders.resume(app.waker(), payer, await app.clock.now())
+        _done(change, "takes claims again")
+
+    _with_app(go)
+
+
+@payer_app.command()
+def trip(payer: PayerArgument, reason: ReasonOption = "opened by hand", yes: YesOption = False) -> None:
+    """Open the breaker as an outage would; it tries again by itself."""
+
+    async def go(app: App) -> None:
+        now = await app.clock.now()
+        await _confirm(app, payer, yes=yes)
+        change = await orders.trip(app.waker(), payer, reason, now)
+        _done(change, f"is held; it is tried again at {moment(change.after.next_try_at)}")
+
+    _with_app(go)
+
+
+@payer_app.command()
+def probe(payer: Annotated[str | None, typer.Argument(help="One payer; all when left out.")] = None) -> None:
+    """Do now what the maintenance process does every five minutes: look who is there, wake who is due."""
+
+    async def go(app: App) -> None:
+        now, waker = await app.clock.now(), app.waker()
+        if payer:
+            await app.store.run(lambda tx: orders.require(tx, waker, payer))
+        woken = await (probe_one(waker, payer, now) if payer else probe_all(waker, now))
+        for view in await overview(app.store, app.book, now):
+            if payer in (None, view.status.payer_id):
+                typer.echo(f"{view.status.payer_id} {_answer(view)}; {view.status.state}.")
+        typer.echo(f"{woken} claims were woken.")
+
+    _with_app(go)
+
+
+def _answer(view: PayerView) -> str:
+    if view.status.probed_at is None:
+        return "has no service to ask"
+    return "answers" if view.status.probe_up else "does not answer"
+
+
+async def _confirm(app: App, payer: str, *, yes: bool) -> None:
+    """Ask only when claims wait: they would wait longer."""
+    async with app.store.reading() as tx:
+        waiting = await tx.payers.count_waiting(payer)
+    if waiting and not yes:
+        typer.confirm(f"{waiting} claims wait for {payer} and will wait on. Go on?", abort=True)
+
+
+def _done(change: Change, what: str) -> None:
+    after = change.after
+    log.warning(
+        "payer_order", payer=after.payer_id, by=getpass.getuser(), state=after.state, why=after.reason
+    )
+    typer.echo(f"Payer {after.payer_id} {what}.")
+
+
+def _who() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a user without a name, as in many containers
+        return f"uid {os.getuid()}"
+
+
+def _cells(view: PayerView, now: datetime) -> tuple[str, ...]:
+    status = view.status
+    counts = str(view.waiting), f"{view.in_flight} of {view.limits.at_once}"
+    head = status.payer_id, status.state, status.reason, moment(status.next_try_at)
+    return *head, *counts, view.pace, view.windows(now)
+
+
+def _facts(view: PayerView, now: datetime) -> dict[str, object]:
+    status = view.status
+    return {
+        "payer": status.payer_id,
+        "state": f"{status.state} since {moment(status.changed_at)}",
+        "why": status.reason or "-",
+        "outages in a row": f"{status.failures} (opens at {view.limits.threshold})",
+        "openings in a row": status.openings,
+        "next try": moment(status.next_try_at) or "-",
+        "payer asked to wait to": moment(status.not_before) or "-",
+        "credentials": "worked" if status.proven else "not proven since start or resume",
+        "claims waiting": view.waiting,
+        "sends under way": f"{view.in_flight} of {view.limits.at_once}",
+        "pace": view.pace,
+        "next free slot": moment(status.next_slot_at) or "now",
+        "waiting drained at": moment(status.next_wait_slot_at) or "-",
+        "last probe": f"{moment(status.probed_at)} {_answer(view)}".strip(),
+        "maintenance": view.windows(now) or "-",
+    }
+
+
+def _with_app(go: Callable[[App], Awaitable[None]]) -> None:
+    settings = read_settings()
+    configure_logs(settings.log_level, settings.log_format)
+
+    async def within() -> None:
+        async with bootstrap.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
+            await go(app)
+
+    asyncio.run(within())

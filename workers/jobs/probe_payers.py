@@ -1,0 +1,28 @@
+"""probe-payers: every five minutes, asks whether payers are there and wakes the claims that wait for them."""
+
+from datetime import timedelta
+
+from bpmn.names import JobType, Variable
+from domain.ports import Clock
+from gateways.tiss.probe import is_up
+from workers.payers.probing import Probe, probe_all
+from workers.payers.waking import Waker
+from workers.runtime.handler import JobHandler
+from workers.runtime.job import Job
+from workers.runtime.outcome import Complete, Outcome
+
+
+def probe_payers(clock: Clock, waker: Waker, probe: Probe = is_up) -> JobHandler:
+    """The handler; a run that takes longer than the cycle overlaps with the next without harm."""
+
+    async def handle(_job: Job) -> Outcome:
+        return Complete({Variable.PROCESSED_COUNT: await probe_all(waker, await clock.now(), probe)})
+
+    return JobHandler(
+        type=JobType.PROBE_PAYERS,
+        variables=(Variable.PROCESSED_COUNT,),
+        handle=handle,
+        lock=timedelta(minutes=5),
+        time_limit=timedelta(minutes=4),
+        at_once=1,
+    )

@@ -27,14 +27,11 @@ from workers.settings import Settings
 
 PATIENT, NAME = "88877766655544433", "Maria Fictícia de Sá"
 TOKEN = "hospital-token-" + "x" * 32
-REFUSED_FIRST = "77"
 SCENARIO = {
     "payers": [
         {
             "registro_ans": PAYER,
-            "rules": [
-                {"lote": f"{REFUSED_FIRST}*", "arrivals": [1], "then": {"do": "refuse", "code": "1801"}}
-            ],
+            "rules": [{"lote": "77*", "arrivals": [1], "then": {"do": "refuse", "code": "1801"}}],
         }
     ]
 }

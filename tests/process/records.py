@@ -65,6 +65,16 @@ class Records:
             and record.value["elementId"] == process
         ]
 
+    def started_for(self, claim_id: str) -> set[int]:
+        """The process instances that were started for a claim."""
+        self._read()
+        return {
+            record.value["processInstanceKey"]
+            for record in self._seen
+            if (record.kind, record.intent) == ("VARIABLE", "CREATED")
+            and (record.value["name"], record.value["value"]) == ("claimId", json.dumps(claim_id))
+        }
+
     def everything(self) -> str:
         """All records as text, for looking for what must not be there."""
         self._read()

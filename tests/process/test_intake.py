@@ -1,7 +1,6 @@
 """Files become accepted claims on a real broker with a simulated payer, each exactly once."""
 
 import dataclasses
-import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -35,9 +34,17 @@ def records(broker_config: engine.EngineConfig) -> Records:
     return Records(broker_config.log_file)
 
 
-def instances(records: Records, claim: str) -> int:
-    """How many processes were started for a claim."""
-    return records.everything().count(f'"name": "claimId", "value": "{json.dumps(claim)[1:-1]}"')
+async def the_only_instance(records: Records, claim: str) -> int:
+    """The one process that was started for a claim, once it has ended."""
+
+    async def ended() -> int | None:
+        started = records.started_for(claim)
+        done = [key for key in started if "SUB_06" in records.completed(key)]
+        return done[0] if done and len(done) == len(started) else None
+
+    found = await eventually(ended, f"the process of {claim} to end")
+    assert records.started_for(claim) == {found}
+    return found
 
 
 async def test_a_file_by_command_line_is_accepted_once_and_its_protocol_shown(hospital: Hospital) -> None:
@@ -99,7 +106,7 @@ async def test_a_claim_that_was_not_started_is_started_by_the_sweep(
     assert await hospital.app.intake.start_received() == 1
     async with hospital.working():
         await hospital.reaches(claim, ClaimState.ACCEPTED)
-    assert instances(records, claim) == 1
+    await the_only_instance(records, claim)
 
 
 async def test_no_repetition_starts_a_second_process_even_when_the_engine_has_forgotten_the_first(
@@ -116,13 +123,11 @@ async def test_no_repetition_starts_a_second_process_even_when_the_engine_has_fo
         await intake.submit(parcel)
     async with hospital.working():
         await hospital.reaches(claim, ClaimState.ACCEPTED)
+        instance = await the_only_instance(records, claim)
         await intake.submit(parcel)
-
-        async def ended() -> bool | None:
-            return "End_ClaimAccepted" in records.everything() or None
-
-        await eventually(ended, "the process to end")
-    assert instances(records, claim) == 1
+        await intake.submit(Parcel(claim_file("105")))  # what waited behind the first would start before it
+        await hospital.reaches(claim_id("105"), ClaimState.ACCEPTED)
+    assert records.started_for(claim) == {instance}
     assert hospital.arrivals("104") == 1
 
 

@@ -1,13 +1,13 @@
 """`reenvio claim submit | start | list | show | ...`: claims from the command line."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from bpmn.names import ReviewDecision
 from domain.claim import ClaimId
@@ -46,10 +46,9 @@ def list_claims(
     async def go(app: App) -> None:
         async with app.store.reading() as tx:
             claims = await tx.claims.newest(Wanted(state, payer), limit + 1)
-        table = Table("claim", "payer", "state", "retries", "next send", "protocol", "reason")
-        for claim in claims[:limit]:
-            table.add_row(*_cells(claim))
-        Console().print(table if claims else "No claims: hand one in with `reenvio claim submit`.")
+        Console().print(
+            _table(claims[:limit]) if claims else "No claims: hand one in with `reenvio claim submit`."
+        )
         if len(claims) > limit:
             typer.echo(f"The newest {limit}; there are more: see --limit, --state, --payer.")
 
@@ -122,6 +121,15 @@ def _tell(claim: ClaimId, done: str, wish: Callable[[ClaimDesk, ClaimId], Awaita
         typer.echo(f"{claim} {done}.")
 
     with_app(go)
+
+
+def _table(claims: Sequence[ClaimRow]) -> Table:
+    longest = max(len(claim.claim_id) for claim in claims)
+    first = Column("claim", min_width=longest)  # an id that is cut short helps nobody
+    table = Table(first, "payer", "state", "retries", "next send", "protocol", "reason")
+    for claim in claims:
+        table.add_row(*_cells(claim))
+    return table
 
 
 def _cells(claim: ClaimRow) -> tuple[str, ...]:

@@ -30,9 +30,12 @@ POSTGRES_SETTINGS = {
     "timezone": "UTC",
 }
 UNREACHABLE = (DBAPIError, PoolTimeoutError, OSError, TimeoutError)
-PASSING_STATES = ("08", "40", "53", "55P03", "57P", "58")
-"""PostgreSQL's classes of trouble with connections, conflicts, room, locks, shutdown and the system."""
-PASSING_CODES = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN")
+DISK_FULL = ("53100", "SQLITE_FULL")
+PASSING = (
+    *("08", "40", "53", "55P03", "57P", "58"),
+    *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN"),
+)
+"""Trouble with connections, conflicts, room, locks, shutdown and the system, in either database's codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +89,7 @@ def may_pass(error: BaseException) -> bool:
         return error.__cause__ is not None and may_pass(error.__cause__)
     if not isinstance(error, DBAPIError):
         return isinstance(error, UNREACHABLE)
-    state, code = getattr(error.orig, "sqlstate", None), getattr(error.orig, "sqlite_errorname", None)
-    known = (state or "").startswith(PASSING_STATES) or (code or "").startswith(PASSING_CODES)
-    return known or error.connection_invalidated
+    return _code(error).startswith(PASSING) or error.connection_invalidated
 
 
 @contextmanager
@@ -97,10 +98,20 @@ def reachable() -> Iterator[None]:
     try:
         yield
     except UNREACHABLE as error:
-        raise DatabaseError(
-            f"The database does not answer ({type(error).__name__}): "
-            "see that it runs and that DATABASE_URL is right."
-        ) from error
+        raise DatabaseError(_advice(error)) from error
+
+
+def _advice(error: BaseException) -> str:
+    if _code(error).startswith(DISK_FULL):
+        return "The database's disk is full: make room there; nothing is lost, and work goes on by itself."
+    kind = type(error).__name__
+    return f"The database does not answer ({kind}): see that it runs and that DATABASE_URL is right."
+
+
+def _code(error: BaseException) -> str:
+    """PostgreSQL's state or SQLite's code of an error, or nothing."""
+    orig = getattr(error, "orig", None)
+    return getattr(orig, "sqlstate", None) or getattr(orig, "sqlite_errorname", None) or ""
 
 
 def _engine(url: str, limits: Limits) -> AsyncEngine:

@@ -5,9 +5,11 @@ from contextlib import suppress
 
 from sqlalchemy.engine import make_url
 
+PORTS = {"postgresql": 5432, "redis": 6379}
+
 
 class Cable:
-    """Forwards connections to a PostgreSQL address; a cut ends them and refuses new ones."""
+    """Forwards connections to a PostgreSQL or Redis address; a cut ends them and refuses new ones."""
 
     def __init__(self, url: str) -> None:
         self._target = make_url(url)
@@ -42,7 +44,7 @@ class Cable:
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         host = str(self._target.query.get("host", self._target.host))
-        port = self._target.port or 5432
+        port = self._target.port or PORTS[self._target.get_backend_name()]
         if host.startswith("/"):
             return await asyncio.open_unix_connection(f"{host}/.s.PGSQL.{port}")
         return await asyncio.open_connection(host, port)

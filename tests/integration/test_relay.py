@@ -3,8 +3,7 @@
 import asyncio
 import json
 import random
-import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -17,11 +16,10 @@ from structlog.testing import capture_logs
 from gateways.clock import WallClock
 from gateways.file_sink import FileSink
 from gateways.redis import RedisStream, open_stream
-from gateways.redis.stream import STREAM
 from gateways.sink import EventSink, SinkError
 from persistence.store import Store
 from tests.contract.persistence.builders import draft, later
-from tests.integration.redis_server import RedisServer, redis_stream
+from tests.integration.redis_server import RedisPlace, redis_place, redis_stream
 from workers.relay import Pace, Relay
 
 QUICK = Pace(batch=7, idle=timedelta(milliseconds=5), first_pause=timedelta(milliseconds=5))
@@ -29,16 +27,14 @@ PATIENCE_SECONDS = 30.0
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[RedisServer]:
-    started = RedisServer(tmp_path)
-    started.start()
-    yield started
-    started.stop(signal.SIGKILL)
+async def server(tmp_path: Path) -> AsyncIterator[RedisPlace]:
+    async with redis_place(tmp_path) as place:
+        yield place
 
 
 @pytest.fixture
-async def stream(server: RedisServer) -> AsyncIterator[RedisStream]:
-    opened = open_stream(server.url)
+async def stream(server: RedisPlace) -> AsyncIterator[RedisStream]:
+    opened = open_stream(server.url, stream=server.stream)
     yield opened
     await opened.close()
 
@@ -77,9 +73,9 @@ async def all_carried(carrier: Relay) -> None:
     await eventually(look)
 
 
-async def arrived(server: RedisServer) -> list[dict[str, str]]:
+async def arrived(server: RedisPlace) -> list[dict[str, str]]:
     redis = Redis.from_url(server.url, decode_responses=True)
-    entries: Any = await redis.xrange(STREAM)
+    entries: Any = await redis.xrange(server.stream)
     await redis.aclose()
     return [fields for _, fields in entries]
 
@@ -93,7 +89,7 @@ def counts_by_claim(events: list[dict[str, str]]) -> dict[str, list[int]]:
 
 
 async def test_every_event_arrives_once_and_in_the_order_of_its_claim(
-    store: Store, server: RedisServer, stream: RedisStream
+    store: Store, server: RedisPlace, stream: RedisStream
 ) -> None:
     await some_facts(store, claims=20)
     carrier = relay(store, stream)
@@ -103,19 +99,19 @@ async def test_every_event_arrives_once_and_in_the_order_of_its_claim(
 
 
 async def test_while_redis_is_away_nothing_is_lost_and_nothing_blocks(
-    store: Store, server: RedisServer, stream: RedisStream
+    store: Store, server: RedisPlace, stream: RedisStream
 ) -> None:
     carrier = relay(store, stream)
     async with running(carrier):
         await some_facts(store, claims=5, each=1)
         await all_carried(carrier)
         with capture_logs() as logs:
-            server.stop(signal.SIGKILL)
+            await server.go_away()
             await some_facts(store, claims=10)
             behind = await carrier.lag()
             assert behind.waiting == 30
             await eventually(lambda: _true(any(entry["event"] == "relay_waits" for entry in logs)))
-        server.start()
+        await server.come_back()
         await all_carried(carrier)
     events = await arrived(server)
     assert {claim: sorted(set(c)) for claim, c in counts_by_claim(events).items()} == {
@@ -129,7 +125,7 @@ async def _true(value: bool) -> bool:
 
 
 async def test_two_relays_take_turns_and_keep_the_order(
-    store: Store, server: RedisServer, stream: RedisStream
+    store: Store, server: RedisPlace, stream: RedisStream
 ) -> None:
     one, two = relay(store, stream, "one"), relay(store, stream, "two")
     async with running(one, two):

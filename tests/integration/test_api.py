@@ -95,8 +95,8 @@ async def test_a_claim_is_shown_without_its_patients(http: httpx.AsyncClient, st
 async def test_without_a_known_token_nothing_is_read(
     http: httpx.AsyncClient, header: str, method: str, path: str
 ) -> None:
-    encoded = {"Authorization": header.encode("latin-1")}
-    answer = await http.request(method, path, content=b"x" * 10, headers={**encoded})
+    encoded = {b"Authorization": header.encode("latin-1")}
+    answer = await http.request(method, path, content=b"x" * 10, headers=encoded)
     assert problem(answer, 401)["field"] == "Authorization"
     assert answer.headers["www-authenticate"] == "Bearer"
 

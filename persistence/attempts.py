@@ -11,6 +11,7 @@ from persistence.tables import submission_attempts as attempts
 
 ANSWER_LOST = "ANSWER_LOST"
 NOT_SENT = "UNAVAILABLE"
+ACCESS_DENIED = "ACCESS_DENIED"
 
 
 @dataclass(frozen=True, slots=True)

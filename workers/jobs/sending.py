@@ -20,7 +20,7 @@ from domain.submission import (
     Submission,
     Unavailable,
 )
-from persistence.attempts import ANSWER_LOST, NOT_SENT
+from persistence.attempts import ACCESS_DENIED, ANSWER_LOST, NOT_SENT
 from persistence.store import Transaction
 from workers.payers.door import Arriving
 from workers.runtime.outcome import Complete, Incident, Throw
@@ -30,7 +30,7 @@ OUTCOME_NAMES = {
     ProtocolMissing: "PROTOCOL_MISSING",
     Failed: "FAILED",
     AnswerLost: ANSWER_LOST,
-    AccessDenied: "ACCESS_DENIED",
+    AccessDenied: ACCESS_DENIED,
     Unavailable: NOT_SENT,
 }
 
@@ -45,7 +45,7 @@ def report(sent: Submission, settled: Settled, now: datetime) -> Complete | Thro
         case Failed(error, code) | AnswerLost(error, code):
             return failed(error, code, now)
         case AccessDenied(error):
-            return Incident(_access_advice(sent.payer_id, error), is_undone=True)
+            return access_denied(sent.payer_id, error)
         case Unavailable(reason, resume_at):
             return held(reason, resume_at)
         case _:
@@ -121,12 +121,14 @@ def hold_report(hold: Hold) -> Throw:
     return held(hold.reason, hold.resume_at)
 
 
-def _access_advice(payer_id: str, error: str) -> str:
-    return (
+def access_denied(payer_id: str, error: str) -> Incident:
+    """The incident of a claim whose credentials were refused: it may be retried as often as it takes."""
+    advice = (
         f"Payer {payer_id} refused our credentials: {redact(error)}. All sends to it have stopped, so that "
         "the account is not locked. Correct the credentials, then run "
         f"`reenvio payer resume {payer_id}`, then retry this incident in Operate."
     )
+    return Incident(advice, is_undone=True)
 
 
 def _with_glosas(glosas: tuple[Glosa, ...]) -> str:

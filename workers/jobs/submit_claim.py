@@ -7,13 +7,15 @@ from typing import assert_never
 from bpmn.names import ErrorCode, JobType, Variable
 from domain.breaker import Go, Hold, Stop
 from domain.claim_state import ClaimState
-from domain.payer_status import Limits
+from domain.payer_status import Limits, PayerState
 from domain.ports import Clock
 from domain.submission import AnswerLost, PayerGateway, Settled, Submission, settle
+from persistence.attempts import ACCESS_DENIED
 from persistence.store import Store, Transaction
 from workers.idempotency import Operation
 from workers.jobs.sending import (
     OUTCOME_NAMES,
+    access_denied,
     deadline_near,
     failed,
     hold_report,
@@ -89,11 +91,15 @@ class _Sent:
 
 async def _begin(
     tx: Transaction, job: Job, claim: Arriving, limits: Limits, now: datetime
-) -> _Begun | Complete | Throw:
+) -> _Begun | Complete | Throw | Incident:
     """Record that the claim leaves, or waits; a job that knows its answer gets it back instead."""
     earlier = await tx.attempts.of_job(job.key)
     if earlier is not None and earlier.result is not None:
         return from_json(earlier.result)
+    if earlier is not None and earlier.outcome == ACCESS_DENIED:
+        status = await tx.payers.find(claim.payer_id)
+        if status and status.state is PayerState.STOPPED:
+            return access_denied(claim.payer_id, status.reason)
     admission = await admit(tx, claim, limits, now)
     match admission.verdict:
         case Go():

@@ -45,7 +45,7 @@ class Change:
 async def admit(tx: Transaction, claim: Arriving, limits: Limits, now: datetime) -> Admission:
     """Let the claim go or wait, and write it down; limits hold for all processes together."""
     before = await tx.payers.lock(claim.payer_id, now=now)
-    status = await settled(tx, before, aged(before, now), limits, now)
+    status = await replanned(tx, before, aged(before, now), limits, now)
     wait = await tx.payers.wait_of(claim.claim_id)
     in_flight = await tx.payers.in_flight(claim.payer_id, now=now)
     slot = wait.slot_at if wait and wait.payer_id == claim.payer_id else None
@@ -64,13 +64,13 @@ async def heard(tx: Transaction, sent: Submission, answer: Settled, limits: Limi
     after = breaker.heard(
         before, word_of(answer), limits, now, reason=_reason(answer), retry_after=_wish(answer)
     )
-    after = await settled(tx, before, after, limits, now)
+    after = await replanned(tx, before, after, limits, now)
     await tx.payers.save(after)
     await tx.payers.send_ended(sent.claim_id, sent.attempt)
     return Change(before, after)
 
 
-async def settled(
+async def replanned(
     tx: Transaction, before: PayerStatus, after: PayerStatus, limits: Limits, now: datetime
 ) -> PayerStatus:
     """The status after a change; a payer that became free gives every waiting claim a slot."""
@@ -86,7 +86,7 @@ def _wait(claim: Arriving, hold: Hold, now: datetime) -> Wait:
         claim_id=claim.claim_id,
         payer_id=claim.payer_id,
         since=now,
-        until=hold.resume_at,
+        until=min(hold.resume_at, hold.slot_at),  # a timer ends at a whole second
         slot_at=hold.slot_at,
         deadline=claim.deadline,
     )

@@ -7,7 +7,7 @@ from domain import breaker
 from domain.errors import Trouble
 from domain.payer_status import PayerStatus
 from persistence.store import Transaction
-from workers.payers.door import Change, settled
+from workers.payers.door import Change, replanned
 from workers.payers.waking import Waker
 
 Order = Callable[[PayerStatus], PayerStatus]
@@ -55,6 +55,6 @@ async def _order(waker: Waker, payer_id: str, now: datetime, order: Order) -> Ch
 async def _obey(tx: Transaction, waker: Waker, payer_id: str, now: datetime, order: Order) -> Change:
     await require(tx, waker, payer_id)
     before = await tx.payers.lock(payer_id, now=now)
-    after = await settled(tx, before, order(before), waker.book.of(payer_id), now)
+    after = await replanned(tx, before, order(before), waker.book.of(payer_id), now)
     await tx.payers.save(after)
     return Change(before, after)

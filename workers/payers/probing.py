@@ -8,7 +8,7 @@ from domain import breaker
 from gateways.tiss.probe import is_up
 from gateways.tiss.settings import PayerSettings
 from persistence.store import Transaction
-from workers.payers.door import Change, settled
+from workers.payers.door import Change, replanned
 from workers.payers.waking import Waker
 
 Probe = Callable[[PayerSettings], Awaitable[bool]]
@@ -43,6 +43,6 @@ async def _looked(tx: Transaction, waker: Waker, payer_id: str, up: bool | None,
     limits = waker.book.of(payer_id)
     before = await tx.payers.lock(payer_id, now=now)
     after = breaker.aged(before, now) if up is None else breaker.probed(before, now, up=up)
-    after = await settled(tx, before, after, limits, now)
+    after = await replanned(tx, before, after, limits, now)
     await tx.payers.save(after)
     return Change(before, after)

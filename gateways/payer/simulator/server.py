@@ -108,7 +108,7 @@ class Simulator:
             await close(writer)
 
     async def _answer(self, request: HttpRequest) -> Answer:
-        place = request.path.strip("/").partition("/")[0]
+        place = request.path.partition("?")[0].strip("/").partition("/")[0]
         desk = self._desks.get(place)
         if desk is None:
             return self._shown(place) if request.method == "GET" else _NOT_FOUND

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo up test check format bench soak lock clean
+.PHONY: demo up test check format bench soak outage lock clean
 
 demo: $(READY)          ## about 20 sample claims through four hours, in about a minute
 	@$(BIN)/reenvio demo
@@ -29,6 +29,9 @@ bench: $(READY)         ## side by side with the Java client and stock pyzeebe, 
 
 soak: $(READY)          ## twenty minutes of faults against a worker, with figures at the end
 	$(BIN)/python -m tests.chaos.soak --minutes 20
+
+outage: $(READY)        ## 500 claims through a 3 hour outage, with the plain rule and with the breaker: a table
+	$(BIN)/python -m tests.outage
 
 lock: $(READY)          ## recompile the lock file from pyproject.toml
 	$(BIN)/uv pip compile --universal --generate-hashes --no-header --python-version 3.11 \

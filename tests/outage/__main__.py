@@ -1,0 +1,61 @@
+"""`python -m tests.outage` (`make outage`): the table of docs/outage.md, measured."""
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from rich.console import Console
+
+from gateways.zeebe import engine
+from tests.bench.broker import any_ports
+from tests.outage.figures import Figures
+from tests.outage.plan import Plan
+from tests.outage.run import through_the_outage
+from tests.outage.table import markdown, unmet
+from workers.bootstrap import engine_config
+from workers.logs import configure_logs
+
+
+def main() -> int:
+    """Both ways through the outage; 1 when an aim of the breaker is not met."""
+    plan, console = _plan(), Console(stderr=True)
+    configure_logs("error", "console")
+    results = {name: _way(plan, name, console) for name in ("plain rule", "breaker")}
+    print(markdown(plan, results))
+    missed = unmet(results["breaker"])
+    for aim in missed:
+        console.print(f"[red]not met[/]: {aim}")
+    return 1 if missed else 0
+
+
+def _way(plan: Plan, name: str, console: Console) -> Figures:
+    """One way, on a broker of its own."""
+    with tempfile.TemporaryDirectory(prefix="reenvio-outage-") as folder:
+        home, ports = Path(folder), any_ports()
+        config = replace(engine_config(), home=home / "engine", ports=ports)
+        broker = engine.start(config, engine.SilentReporter())
+        try:
+            tell = lambda line: console.print(f"{name}: {line}", highlight=False)  # noqa: E731
+            return asyncio.run(through_the_outage(plan, home, broker, breaker=name == "breaker", tell=tell))
+        finally:
+            engine.stop(config)
+
+
+def _plan() -> Plan:
+    usual = Plan()
+    parser = argparse.ArgumentParser(prog="python -m tests.outage", description=__doc__)
+    parser.add_argument("--claims", type=int, default=usual.claims)
+    parser.add_argument("--hours", type=float, default=usual.outage / timedelta(hours=1))
+    parser.add_argument("--per-minute", type=int, default=usual.per_minute, help="what the payer takes")
+    given = parser.parse_args()
+    return replace(
+        usual, claims=given.claims, outage=timedelta(hours=given.hours), per_minute=given.per_minute
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""One way through the outage in fast motion: engine time jumps to where something is due."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from time import monotonic
+
+from domain.claim_state import ClaimState
+from gateways.zeebe import engine
+from persistence.claims import ClaimRow
+from tests.outage.figures import Figures, figures
+from tests.outage.plan import Plan
+from tests.outage.world import World, world
+from tests.unit.tiss.samples import file_bytes, file_text
+from workers.intake import Parcel
+
+COARSE_STEP, FINE_STEP, LONGEST_STEP = timedelta(minutes=1), timedelta(seconds=10), timedelta(minutes=5)
+LOOKED_AT_FINELY = timedelta(minutes=30)  # after the recovery, when a herd would come
+LOOK_SECONDS = 0.05
+HELP_SECONDS, PATIENCE_SECONDS = 5.0, 120.0
+RESTING = frozenset({ClaimState.WAITING, ClaimState.IN_REVIEW, ClaimState.ACCEPTED})
+Progress = Callable[[str], None]
+
+
+async def through_the_outage(
+    plan: Plan, home: Path, broker: engine.RunningEngine, *, breaker: bool, tell: Progress
+) -> Figures:
+    """All claims through the outage, until each has its protocol or lies on a person's desk."""
+    async with world(plan, home, broker, breaker=breaker) as here:
+        play = _Play(here, plan, tell)
+        claims = await play.to_the_end()
+        async with here.app.store.reading() as tx:
+            attempts = [await tx.attempts.count(claim.claim_id) for claim in claims]
+        accepted = sum(claim.state is ClaimState.ACCEPTED for claim in claims)
+        recovery = here.began + plan.outage
+        return figures(attempts, accepted, here.simulator.ledger.entries, recovery, plan.per_minute)
+
+
+class _Play:
+    def __init__(self, here: World, plan: Plan, tell: Progress) -> None:
+        self._here = here
+        self._tell = tell
+        self._to_come = deque(enumerate(plan.arrivals(here.began), start=1))
+        self._recovery = here.began + plan.outage
+        self._told = -1
+
+    async def to_the_end(self) -> Sequence[ClaimRow]:
+        while True:
+            now = await self._here.clock.now()
+            await self._hand_in(now)
+            claims = await self._at_rest()
+            self._report(now, claims)
+            if not self._to_come and all(claim.state is not ClaimState.WAITING for claim in claims):
+                return claims
+            await self._here.clock.advance(self._step(claims, now))
+
+    async def _hand_in(self, now: datetime) -> None:
+        while self._to_come and self._to_come[0][1] <= now:
+            number, _ = self._to_come.popleft()
+            file = file_bytes(file_text(f"{number:012d}", first=number))
+            await self._here.app.intake.submit(Parcel(file))
+
+    async def _at_rest(self) -> Sequence[ClaimRow]:
+        """All claims, once none of them moves or is due."""
+        stuck, moving = _Patience(), frozenset[str]()
+        while True:
+            now = await self._here.clock.now()
+            async with self._here.app.store.reading() as tx:
+                claims = await tx.claims.all()
+            still = frozenset(claim.claim_id for claim in claims if _moves(claim, now))
+            if not still:
+                return claims
+            if still != moving:
+                stuck, moving = _Patience(), still
+            elif stuck.is_over(moving):
+                # a jump of the clock may have cost a job its way to the worker: it comes again with its lock
+                await self._here.clock.advance(COARSE_STEP)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def _step(self, claims: Sequence[ClaimRow], now: datetime) -> timedelta:
+        """To the next arrival or timer; not so far that a probe is missed, nor a step for each claim."""
+        shortest = FINE_STEP if timedelta() <= now - self._recovery < LOOKED_AT_FINELY else COARSE_STEP
+        timers = (claim.next_retry_time for claim in claims if claim.state is ClaimState.WAITING)
+        moments = [moment for moment in timers if moment] + [at for _, at in self._to_come]
+        return min(max(min(moments) - now, shortest), LONGEST_STEP)
+
+    def _report(self, now: datetime, claims: Sequence[ClaimRow]) -> None:
+        accepted = sum(claim.state is ClaimState.ACCEPTED for claim in claims)
+        quarters = (now - self._here.began) // timedelta(minutes=15)
+        if quarters > self._told:
+            self._told = quarters
+            self._tell(f"{quarters * 15:4d} min: {len(claims)} claims in, {accepted} accepted")
+
+
+class _Patience:
+    """Some seconds without a change call for help, a few minutes are a fault."""
+
+    def __init__(self) -> None:
+        self._began = monotonic()
+        self._helped = self._began
+
+    def is_over(self, moving: frozenset[str]) -> bool:
+        """Whether help is due now."""
+        now = monotonic()
+        if now - self._began > PATIENCE_SECONDS:
+            raise TimeoutError(f"{len(moving)} claims do not move on, such as {min(moving)}")
+        if now - self._helped < HELP_SECONDS:
+            return False
+        self._helped = now
+        return True
+
+
+def _moves(claim: ClaimRow, now: datetime) -> bool:
+    if claim.state not in RESTING:
+        return True
+    return (
+        claim.state is ClaimState.WAITING
+        and claim.next_retry_time is not None
+        and claim.next_retry_time <= now
+    )

@@ -1,0 +1,45 @@
+"""The figures as people read them, and the aims they are held against."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from tests.outage.figures import Figures
+from tests.outage.plan import Plan
+
+_COLUMNS = (
+    "",
+    "recovered",
+    "sends per claim",
+    "most sends",
+    "peak after recovery / capacity",
+    "last protocol after recovery",
+    "taken twice",
+)
+
+
+def markdown(plan: Plan, results: Mapping[str, Figures]) -> str:
+    """One row for each way."""
+    hours = plan.outage / timedelta(hours=1)
+    title = f"{plan.claims} claims, {hours:g} h outage, {plan.per_minute} requests a minute"
+    rows = (_row(name, result) for name, result in results.items())
+    head = f"| {' | '.join(_COLUMNS)} |"
+    return "\n".join((title, "", head, "|---" * len(_COLUMNS) + "|", *rows))
+
+
+def unmet(breaker: Figures) -> list[str]:
+    """The aims that the breaker misses, with what was measured."""
+    kept = {
+        f"recovered 100 %: {breaker.recovered:.1%}": breaker.recovered == 1,
+        f"at most 1.2 sends per claim: {breaker.attempts_per_claim:.2f}": breaker.attempts_per_claim <= 1.2,
+        f"peak at most 1.2 x capacity: {breaker.peak_over_capacity:.2f}": breaker.peak_over_capacity <= 1.2,
+        f"nothing taken twice: {breaker.taken_twice}": breaker.taken_twice == 0,
+    }
+    return [aim for aim, is_met in kept.items() if not is_met]
+
+
+def _row(name: str, result: Figures) -> str:
+    minutes = result.to_last_protocol / timedelta(minutes=1)
+    return (
+        f"| {name} | {result.recovered:.1%} | {result.attempts_per_claim:.2f} | {result.most_attempts} "
+        f"| {result.peak_over_capacity:.2f} | {minutes:.0f} min | {result.taken_twice} |"
+    )

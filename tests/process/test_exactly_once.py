@@ -1,0 +1,136 @@
+"""Two thousand sends, answers lost at random, workers killed at random: every batch is taken exactly once."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from pathlib import Path
+from time import monotonic
+
+from bpmn.names import ReviewReason
+from domain.claim_state import ClaimState
+from gateways.clock import EngineClock
+from gateways.payer.simulator.scenario import Drop, LoseAnswer, PayerScenario, Rule, Scenario
+from gateways.payer.simulator.server import Simulator, simulated_payers
+from gateways.zeebe import engine
+from persistence.claims import ClaimRow
+from persistence.database import sqlite_url
+from tests.process.hospital import claim_file, claim_id
+from tests.unit.intake.payers import payers_file
+from tests.unit.tiss.samples import PAYER
+from workers.bootstrap import App, embedded, migrate_database, running
+from workers.demo.worker_process import WorkerProcess
+from workers.intake import Parcel
+from workers.settings import Settings
+
+SENDS, CLAIMS = 2_000, 1_600
+WORKERS = 2
+STEP, PAUSE_SECONDS = timedelta(seconds=45), 1.0
+PATIENCE_SECONDS = 900.0
+LOSSES = tuple(
+    Rule(chance=chance, then=then)
+    for chance, then in (
+        (0.08, LoseAnswer(how="close")),
+        (0.08, LoseAnswer(how="reset")),
+        (0.08, LoseAnswer(how="truncate")),
+        (0.08, Drop(how="reset")),
+        (0.08, Drop(how="close")),
+    )
+)
+AT_REST = frozenset({ClaimState.ACCEPTED, ClaimState.IN_REVIEW})
+
+
+async def test_every_batch_is_taken_once_and_every_claim_knows_it(
+    broker: engine.RunningEngine, broker_config: engine.EngineConfig, tmp_path: Path
+) -> None:
+    clock = EngineClock(broker.management_url)
+    payer = PayerScenario(registro_ans=PAYER, rules=LOSSES)
+    async with simulated_payers(Scenario(payers=(payer,)), clock) as simulator:
+        settings = _settings(tmp_path, simulator)
+        await migrate_database(settings)
+        async with running(settings, embedded(broker)) as app, _mortal_workers(settings, broker_config):
+            await app.deploy()
+            for number in range(1, CLAIMS + 1):
+                await app.intake.submit(Parcel(claim_file(f"{number}")))
+            claims = await _all_at_rest(app, clock)
+            await _prove(app, simulator, claims)
+
+
+async def _prove(app: App, simulator: Simulator, claims: Sequence[ClaimRow]) -> None:
+    ledger = simulator.ledger
+    sends = [entry for entry in ledger.entries if entry.operation == "loteGuiasWS"]
+    assert len(sends) >= SENDS
+    assert ledger.times_taken() == {(PAYER, str(number)): 1 for number in range(1, CLAIMS + 1)}
+    by_id = {claim.claim_id: claim for claim in claims}
+    for number in range(1, CLAIMS + 1):
+        claim, taken = by_id[claim_id(str(number))], ledger.taken(PAYER, str(number))
+        assert taken is not None
+        if claim.state is ClaimState.ACCEPTED:
+            assert claim.protocol_number == taken.protocol
+        else:
+            async with app.store.reading() as tx:
+                review = (await tx.reviews.of_claim(claim.claim_id))[-1]
+            assert review.reason == ReviewReason.PROTOCOL_MISSING
+            assert [entry.verdict for entry in sends if entry.lote == str(number)][-1] != "taken"
+
+
+def _settings(home: Path, simulator: Simulator) -> Settings:
+    payers = payers_file(
+        home,
+        f"""
+[payers.{PAYER}]
+endpoint = "{simulator.url}/{PAYER}"
+version = "4.03.00"
+requests_per_minute = 60000
+at_once = 64
+""",
+    )
+    return Settings(reenvio_home=home, database_url=sqlite_url(home / "test.db"), payers_file=payers)
+
+
+@asynccontextmanager
+async def _mortal_workers(settings: Settings, config: engine.EngineConfig) -> AsyncIterator[None]:
+    """Worker processes, one of which is killed (-9) every few seconds and replaced."""
+    environment = {
+        "REENVIO_HOME": str(settings.reenvio_home),
+        "ENGINE_HOME": str(config.home),
+        "DATABASE_URL": settings.database,
+        "PAYERS_FILE": str(settings.payers_file),
+        "ZEEBE_ADDRESS": "",
+    }
+    workers = [WorkerProcess(environment, settings.reenvio_home / f"{n}.log") for n in range(WORKERS)]
+    for worker in workers:
+        worker.start()
+    reaper = asyncio.create_task(_reap(workers))
+    try:
+        yield
+    finally:
+        reaper.cancel()
+        with suppress(asyncio.CancelledError):
+            await reaper
+        for worker in workers:
+            worker.kill()
+
+
+async def _reap(workers: Sequence[WorkerProcess]) -> None:
+    dice = random.Random(1)
+    while True:
+        await asyncio.sleep(dice.uniform(6, 14))  # long enough for a new one to begin to work
+        victim = dice.choice(workers)
+        victim.kill()
+        victim.start()
+
+
+async def _all_at_rest(app: App, clock: EngineClock) -> Sequence[ClaimRow]:
+    """Let engine time run on until every claim is accepted or with a person."""
+    deadline = monotonic() + PATIENCE_SECONDS
+    while True:
+        async with app.store.reading() as tx:
+            claims = await tx.claims.all()
+        moving = [claim for claim in claims if claim.state not in AT_REST]
+        if not moving:
+            return claims
+        assert monotonic() < deadline, f"{len(moving)} claims are still on their way, such as {moving[0]}"
+        await clock.advance(STEP)
+        await asyncio.sleep(PAUSE_SECONDS)

@@ -32,7 +32,7 @@ def read_request(variables: Mapping[str, object], policy: Policy) -> RetryReques
         error_code=_error_code(variables.get(ERROR_CODE), policy),
         retry_count=_retry_count(variables.get(RETRY_COUNT), policy),
         last_submission_time=_last_submission_time(variables.get(LAST_SUBMISSION_TIME), policy),
-        deadline=_deadline(variables.get(DEADLINE), policy),
+        deadline=read_deadline(variables.get(DEADLINE), policy),
     )
 
 
@@ -113,7 +113,8 @@ def _last_submission_time(value: object, policy: Policy) -> datetime | None:
     )
 
 
-def _deadline(value: object, policy: Policy) -> datetime | None:
+def read_deadline(value: object, policy: Policy) -> datetime | None:
+    """When the claim must be with its payer; None for no deadline."""
     if value is None:
         return None
     if isinstance(value, str) and (time := _instant(value, policy.zone)):

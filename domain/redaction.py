@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from domain.check_digits import is_personal
+
 TEXT_MAX = 1_000
 INPUT_MAX = 16_384
 NUMBER = "[number]"
@@ -22,7 +24,8 @@ _FREE_TEXT = r"observa[cç][aã]o|justificativa\w{0,30}|indica[cç][aã]o_?cl[i�
 _KEPT = (
     r"CLM-[\w.\-]{1,80}-\d{1,90}(?!\d)"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+\-]\d\d:?\d\d)?(?!\d)"
-    rf"|(?:lote|protocolo|guia)[a-z]{{0,20}}[\"']?(?:[\s:=>#]|&gt;){{1,4}}[\"']?\d{{1,20}}(?!{_GAP}\d)"
+    rf"|(?P<label>(?:lote|protocolo|guia)[a-z]{{0,20}}[\"']?(?:[\s:=>#]|&gt;){{1,4}}[\"']?)"
+    rf"(?P<labelled>\d{{1,20}})(?!{_GAP}\d)"
     r"|(?:<|&lt;)/[\w:.\-]{1,80}(?:>|&gt;)"
 )
 _FIELD = rf"(?<![^\W_])(?P<field>(?P<free>{_FREE_TEXT})|(?P<id>{_PERSONAL_NUMBER})|{_PERSON})"
@@ -90,7 +93,7 @@ def _is_suspect(text: str) -> bool:
 
 def _replacement(match: re.Match[str]) -> str:
     if match["kept"]:
-        return match[0]
+        return f"{match['label']}{NUMBER}" if is_personal(match["labelled"] or "") else match[0]
     if match["field"]:
         return f"{match['field']}{match['tag'] or match['sign'] or match['blank']}{REMOVED}"
     if match["mail"] or match["login"]:

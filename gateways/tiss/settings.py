@@ -79,7 +79,6 @@ class BreakerSettings(_Part):
     first_wait_minutes: float = Field(default=5, gt=0)
     longest_wait_minutes: float = Field(default=60, gt=0)
     waiting_share: float = Field(default=0.5, ge=0.1, le=1)
-    reserve_hours: float = Field(default=4, ge=0)
 
 
 class ProviderSettings(_Part):

@@ -1,15 +1,19 @@
 """Commands to the engine beyond job work: deploy models, publish messages."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import grpc
 from pyzeebe import ZeebeClient
-from pyzeebe.errors import MessageAlreadyExistsError, PyZeebeError
+from pyzeebe.errors import MessageAlreadyExistsError, PyZeebeError, ZeebeBackPressureError
 
 from domain.errors import Trouble
+
+CROWDED_PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 
 
 class CommandRefusedError(Trouble):
@@ -39,19 +43,33 @@ class ZeebeCommands:
         message_id: str | None = None,
     ) -> bool:
         """Publish a message; False when an equal one (by id) is still kept by the engine."""
+        publish = partial(
+            self._client.publish_message,
+            name=message,
+            correlation_key=key,
+            variables=dict(variables),
+            time_to_live_in_milliseconds=round(keep.total_seconds() * 1000),
+            message_id=message_id,
+        )
         try:
-            await self._client.publish_message(
-                name=message,
-                correlation_key=key,
-                variables=dict(variables),
-                time_to_live_in_milliseconds=round(keep.total_seconds() * 1000),
-                message_id=message_id,
-            )
+            await _when_not_crowded(publish)
         except MessageAlreadyExistsError:
             return False
         except PyZeebeError as error:
             raise CommandRefusedError(f"Message {message} was not taken: {_cause(error)}") from error
         return True
+
+
+async def _when_not_crowded(command: Callable[[], Awaitable[object]]) -> None:
+    """Ask again for some seconds while the broker has too much to do: it has not taken the command."""
+    for pause in CROWDED_PAUSES_SECONDS:
+        try:
+            await command()
+        except ZeebeBackPressureError:
+            await asyncio.sleep(pause)
+        else:
+            return
+    await command()
 
 
 def _cause(error: PyZeebeError) -> str:

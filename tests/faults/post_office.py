@@ -12,12 +12,16 @@ HOST = "127.0.0.1"
 
 
 class PostOffice(GatewayServicer):
-    """Takes each message once while it is kept, as Zeebe does; `is_open` False refuses all."""
+    """Takes each message once while it is kept, as Zeebe does.
+
+    `is_open` False refuses all, `crowded` the next few.
+    """
 
     def __init__(self) -> None:
         self.taken: list[PublishMessageRequest] = []
         self.kept: set[tuple[str, str, str]] = set()
         self.is_open = True
+        self.crowded = 0
         self.address = ""
 
     async def PublishMessage(  # noqa: N802
@@ -26,6 +30,9 @@ class PostOffice(GatewayServicer):
         """Take a message, or say why not."""
         if not self.is_open:
             await context.abort(grpc.StatusCode.UNAVAILABLE, "closed")
+        if self.crowded > 0:
+            self.crowded -= 1
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "crowded")
         key = (request.name, request.correlationKey, request.messageId)
         if key in self.kept:
             await context.abort(grpc.StatusCode.ALREADY_EXISTS, "kept")

@@ -180,3 +180,9 @@ async def test_nothing_shows_the_file(stage: Stage) -> None:
     shown = repr(parcel) + repr(stage.office.taken)
     assert CARD not in shown
     assert DOCTOR not in shown
+
+
+async def test_a_broker_that_has_too_much_to_do_is_asked_again(stage: Stage) -> None:
+    stage.office.crowded = 3
+    assert isinstance(await stage.intake.submit(Parcel(FILE)), Started)
+    assert len(stage.office.taken) == 1

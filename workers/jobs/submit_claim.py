@@ -1,18 +1,22 @@
 """submit-claim: sends a claim when its payer takes claims, never twice for one job whose answer is known."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
 from bpmn.names import ErrorCode, JobType, Variable
 from domain.breaker import Go, Hold, Stop
 from domain.claim_state import ClaimState
+from domain.errors import InvalidInput
+from domain.inputs import read_deadline
 from domain.payer_status import Limits, PayerState
+from domain.policy import Policy
 from domain.ports import Clock
 from domain.submission import AnswerLost, PayerGateway, Settled, Submission, settle
 from persistence.attempts import ACCESS_DENIED
 from persistence.store import Store, Transaction
 from workers.idempotency import Operation
+from workers.jobs.decisions import PolicyNow
 from workers.jobs.sending import (
     OUTCOME_NAMES,
     access_denied,
@@ -47,15 +51,17 @@ SEND_ONCE = Operation(
 )
 
 
-def submit_claim(store: Store, payer: PayerGateway, clock: Clock, waker: Waker) -> JobHandler:
+def submit_claim(
+    store: Store, payer: PayerGateway, policy: PolicyNow, clock: Clock, waker: Waker
+) -> JobHandler:
     """The handler; its lock outlives the slowest payer."""
 
     async def handle(job: Job, given: Input) -> Outcome:
         try:
-            claim = Arriving(given.claim_id, given.payer_id, _deadline(given.deadline))
-        except ValueError:
-            return Incident(_deadline_advice(job))
-        now, limits = await clock.now(), waker.book.of(claim.payer_id)
+            claim = Arriving(given.claim_id, given.payer_id, read_deadline(given.deadline, policy()))
+        except InvalidInput as refused:
+            return Incident(str(refused))
+        now, limits = await clock.now(), _within(policy(), waker.book.of(claim.payer_id))
         begun = await store.run(lambda tx: _begin(tx, job, claim, limits, now))
         if not isinstance(begun, _Begun):
             return begun
@@ -146,17 +152,6 @@ def _claimed(settled: Settled) -> dict[str, str]:
     return {"claimedProtocol": protocol} if protocol else {}
 
 
-def _deadline(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        raise ValueError(text)
-    return moment
-
-
-def _deadline_advice(job: Job) -> str:
-    return (
-        f"{job.type}: deadline must be null or a time with its offset, such as 2025-01-14T10:40:00-03:00. "
-        "Correct it in Operate, then retry."
-    )
+def _within(policy: Policy, limits: Limits) -> Limits:
+    """The payer's limits, with the policy's reserve for a person before a deadline."""
+    return replace(limits, reserve=timedelta(seconds=policy.limits.reserve_seconds))

@@ -39,7 +39,6 @@ def limits_from(payer: PayerSettings) -> Limits:
         first_wait=timedelta(minutes=breaker.first_wait_minutes),
         longest_wait=timedelta(minutes=breaker.longest_wait_minutes),
         share=breaker.waiting_share,
-        reserve=timedelta(hours=breaker.reserve_hours),
         lease=timedelta(seconds=waits.queue + waits.total) + _LEASE_MARGIN,
         needs_proof=payer.login is not None or payer.certificate is not None,
         windows=tuple(Window(window.start, window.end) for window in payer.windows),

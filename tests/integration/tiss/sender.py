@@ -19,6 +19,7 @@ from workers.jobs.submit_claim import submit_claim
 from workers.logs import configure_logs
 from workers.payers.book import book_of
 from workers.payers.waking import Waker
+from workers.policy import PolicySource
 from workers.runtime import Incident, Job, Throw
 
 CLAIMS = 8
@@ -32,7 +33,7 @@ async def payload(claim_id: str) -> bytes:
 
 async def send_all(store: Store, gateway: PayerGateway, waker: Waker, first: int) -> list[str]:
     """Submit the claims of this process at once."""
-    handler = submit_claim(store, gateway, WallClock(), waker)
+    handler = submit_claim(store, gateway, PolicySource(None).current, WallClock(), waker)
 
     async def one(number: int) -> str:
         variables = {"claimId": f"CLM-S-{number}", "payerId": PAYER}

@@ -1,9 +1,12 @@
 """What is removed from error texts, and what stays readable."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from domain.check_digits import is_cpf
 from domain.redaction import INPUT_MAX, TEXT_MAX, bound, redact, shorten
 
 KEPT = [
@@ -154,11 +157,34 @@ def _cpf(digits: str, form: int) -> str:
 WORDS = st.text(max_size=60).filter(lambda text: "clm-" not in text.lower())
 
 
+LABEL = re.compile(r"lote|protocolo|guia", re.IGNORECASE)
+
+
 @settings(max_examples=400)
-@given(WORDS, st.from_regex(r"[0-9]{11}", fullmatch=True), st.integers(0, 3), WORDS)
-def test_no_cpf_survives_in_any_company(before: str, digits: str, form: int, after: str) -> None:
+@given(
+    WORDS.filter(lambda text: LABEL.search(text) is None),
+    st.from_regex(r"[0-9]{11}", fullmatch=True),
+    st.integers(0, 3),
+    WORDS,
+)
+def test_no_eleven_digits_survive_in_any_company(before: str, digits: str, form: int, after: str) -> None:
     text = f"{before} {_cpf(digits, form)} {after}"
     assert _cpf(digits, form) not in redact(text)
+
+
+CPFS = st.from_regex(r"[0-9]{9}", fullmatch=True).map(
+    lambda nine: next(cpf for end in range(100) if is_cpf(cpf := f"{nine}{end:02d}") or len(set(cpf)) == 1)
+)
+
+
+@given(st.sampled_from(["lote", "Protocolo:", "numeroGuia =", "LOTE#"]), CPFS.filter(is_cpf), WORDS)
+def test_a_cpf_by_its_check_digits_does_not_pass_for_a_batch_number(label: str, cpf: str, after: str) -> None:
+    assert cpf not in redact(f"{label} {cpf} {after}")
+
+
+def test_a_batch_number_is_kept_and_a_health_card_in_its_place_is_not() -> None:
+    assert redact("lote 200000000001 refused") == "lote 200000000001 refused"
+    assert redact("guia 700000000000005 refused") == "guia [number] refused"
 
 
 NAMES = st.text(st.characters(categories=["Lu", "Ll"], include_characters=" "), min_size=12, max_size=30).map(

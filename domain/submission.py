@@ -10,11 +10,15 @@ GlosaLevel = Literal["protocol", "guide", "procedure"]
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One send of one claim to one payer; `attempt` counts every send of the claim, from 1."""
+    """One send of one claim to one payer; `attempt` counts every send of the claim, from 1.
+
+    `after_lost_answer` says that an earlier send may have arrived.
+    """
 
     claim_id: str
     payer_id: str
     attempt: int
+    after_lost_answer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

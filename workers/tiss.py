@@ -80,20 +80,23 @@ class Slowest:
     payer_id: str
     queue: float
     total: float
+    calls: int
 
     @property
     def wait(self) -> timedelta:
-        """For a free connection and for the answer."""
-        return timedelta(seconds=self.queue + self.total)
+        """For a free connection and for the answer, at every call of one send."""
+        return timedelta(seconds=self.calls * (self.queue + self.total))
 
 
 def slowest(channels: Mapping[str, PayerChannel]) -> Slowest | None:
     """The payer by whose time-outs a send must be allowed to run."""
-    found = (
-        Slowest(name, channel.settings.timeouts.queue, channel.settings.timeouts.total)
-        for name, channel in channels.items()
-    )
+    found = (_patience(name, channel.settings) for name, channel in channels.items())
     return max(found, key=lambda payer: payer.wait, default=None)
+
+
+def _patience(name: str, payer: PayerSettings) -> Slowest:
+    waits = payer.timeouts
+    return Slowest(name, waits.queue, waits.total, calls=2 if payer.cancel_when_ambiguous else 1)
 
 
 def outlasting(payer: Slowest | None, handler: JobHandler, limits: HandlerLimits) -> JobHandler:
@@ -107,8 +110,9 @@ def outlasting(payer: Slowest | None, handler: JobHandler, limits: HandlerLimits
     if limited.time_limit < needed:
         raise SettingsError(
             f"HANDLER_LIMITS: {handler.type} may run {limited.time_limit.total_seconds():g} s, but payer "
-            f"{payer.payer_id} may take {needed.total_seconds():g} s (PAYERS_FILE: queue {payer.queue:g} s, "
-            f"total {payer.total:g} s, {OWN_WORK.total_seconds():g} s for ourselves): "
+            f"{payer.payer_id} may take {needed.total_seconds():g} s "
+            f"(PAYERS_FILE: {payer.calls} x queue {payer.queue:g} s and total {payer.total:g} s, "
+            f"{OWN_WORK.total_seconds():g} s for ourselves): "
             "raise time_limit_seconds, or lower the payer's timeouts."
         )
     return limited

@@ -49,11 +49,20 @@ class TissClient:
         self._schemas = schemas
         self._witness = witness
 
+    @property
+    def cancels_when_ambiguous(self) -> bool:
+        """Whether a batch whose answer was lost is cancelled before it is sent again."""
+        return self._payer.cancel_when_ambiguous
+
+    def provider_of(self, lote: Lote) -> Provider | None:
+        """Who sends the batch: as the payer's settings say, or else as its file does."""
+        return self._payer.own_provider or lote.provider
+
     async def submit(self, lote: Lote, call: Call) -> SubmissionOutcome:
         """Send a batch once; what the schema refuses never leaves."""
         if lote.registro_ans not in (None, self._payer.registro_ans):
             return _not_sent(f"the file is for another payer than {self._payer.registro_ans}")
-        provider = self._payer.own_provider or lote.provider
+        provider = self.provider_of(lote)
         if provider is None:
             return _not_sent("neither the file nor the payer's settings name the provider")
         header = self._header(Transaction.SEND_BATCH, provider, call)
@@ -83,7 +92,7 @@ class TissClient:
 
     def check(self, lote: Lote, call: Call) -> tuple[Violation, ...]:
         """What the schema has against a batch, without sending it."""
-        provider = self._payer.own_provider or lote.provider or Provider("codigoPrestadorNaOperadora", "")
+        provider = self.provider_of(lote) or Provider("codigoPrestadorNaOperadora", "")
         header = self._header(Transaction.SEND_BATCH, provider, call)
         return self._violations(lote_message(header, lote, ascii_text=self._payer.ascii_text))
 

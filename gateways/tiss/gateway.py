@@ -4,11 +4,24 @@ import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 
-from domain.submission import Failed, SendOutcome, Submission
+from domain.submission import DUPLICATE_CLAIM, Failed, SendOutcome, Submission
 from gateways.tiss.client import Call, TissClient
-from gateways.tiss.lote import LoteRefusedError, read_lote
+from gateways.tiss.lote import Lote, LoteRefusedError, read_lote
+from gateways.tiss.messages import Batch
 from gateways.tiss.names import FaultWord
-from gateways.tiss.outcomes import SubmissionOutcome, as_send_outcome
+from gateways.tiss.outcomes import (
+    AccessDenied,
+    Ambiguous,
+    Cancellation,
+    CancelOutcome,
+    CancelStatus,
+    KnownAlready,
+    PayerDown,
+    Refused,
+    SubmissionOutcome,
+    Transient,
+    as_send_outcome,
+)
 
 Payload = Callable[[str], Awaitable[bytes]]
 Listener = Callable[[Submission, SubmissionOutcome], Awaitable[None]]
@@ -34,13 +47,35 @@ class TissGateway:
             lote = read_lote(await self._payload(submission.claim_id))
         except LoteRefusedError as error:
             return Failed(f"MESSAGE_INVALID - not sent: {error}", f"FAULT:{FaultWord.WRONG_SCHEMA}")
-        outcome = await client.submit(lote, Call(sequence_of(submission), now))
+        outcome = await _send(client, lote, submission, now)
         if self._listener:
             await self._listener(submission, outcome)
         return as_send_outcome(outcome)
 
 
-def sequence_of(submission: Submission) -> str:
-    """The transaction number of a send: twelve digits, the same for the same claim and attempt."""
-    digest = hashlib.sha256(f"{submission.claim_id}\n{submission.attempt}".encode()).digest()
+async def _send(client: TissClient, lote: Lote, submission: Submission, now: datetime) -> SubmissionOutcome:
+    """Send a batch; one that may have arrived is cancelled first where the payer's settings want that."""
+    undone = await _undo(client, lote, submission, now)
+    if isinstance(undone, Transient | PayerDown | Ambiguous | AccessDenied):
+        return undone
+    outcome = await client.submit(lote, Call(sequence_of(submission), now))
+    if isinstance(outcome, KnownAlready) and undone == Cancellation(CancelStatus.CANCELLED, lote.number):
+        # not "it arrived": that send is undone, and the number is spent
+        why = "the batch was cancelled after its answer was lost, and the payer refuses its number"
+        return Refused(outcome.code, f"{DUPLICATE_CLAIM} - {why}: give it a new one")
+    return outcome
+
+
+async def _undo(
+    client: TissClient, lote: Lote, submission: Submission, now: datetime
+) -> CancelOutcome | None:
+    provider = client.provider_of(lote)
+    if provider is None or not (submission.after_lost_answer and client.cancels_when_ambiguous):
+        return None
+    return await client.cancel(provider, Batch(lote.number), Call(sequence_of(submission, "cancel"), now))
+
+
+def sequence_of(submission: Submission, what: str = "send") -> str:
+    """The transaction number of a call: twelve digits, the same for the same claim and attempt."""
+    digest = hashlib.sha256(f"{submission.claim_id}\n{submission.attempt}\n{what}".encode()).digest()
     return f"{int.from_bytes(digest[:8]) % 10**12:012d}"

@@ -63,11 +63,10 @@ def submit_claim(
             return Incident(str(refused))
         now, limits = await clock.now(), _within(policy(), waker.book.of(claim.payer_id))
         begun = await store.run(lambda tx: _begin(tx, job, claim, limits, now))
-        if not isinstance(begun, _Begun):
+        if not isinstance(begun, Submission):
             return begun
-        answer = await payer.send(begun.submission, now)
-        settled = settle(answer, answer_was_lost_before=begun.answer_was_lost)
-        send = _Sent(begun.submission, settled, now, await clock.now())
+        settled = settle(await payer.send(begun, now), answer_was_lost_before=begun.after_lost_answer)
+        send = _Sent(begun, settled, now, await clock.now())
         change = await store.run(lambda tx: _finish(tx, send, limits))
         await waker.after(change, send.ended)
         return report(send.submission, settled, now)
@@ -82,12 +81,6 @@ def submit_claim(
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
-    submission: Submission
-    answer_was_lost: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Sent:
     submission: Submission
     settled: Settled
@@ -97,7 +90,7 @@ class _Sent:
 
 async def _begin(
     tx: Transaction, job: Job, claim: Arriving, limits: Limits, now: datetime
-) -> _Begun | Complete | Throw | Incident:
+) -> Submission | Complete | Throw | Incident:
     """Record that the claim leaves, or waits; a job that knows its answer gets it back instead."""
     earlier = await tx.attempts.of_job(job.key)
     if earlier is not None and earlier.result is not None:
@@ -120,12 +113,12 @@ async def _begin(
             assert_never(admission.verdict)
 
 
-async def _leave(tx: Transaction, job: Job, claim: Arriving, now: datetime, *, until: datetime) -> _Begun:
+async def _leave(tx: Transaction, job: Job, claim: Arriving, now: datetime, *, until: datetime) -> Submission:
     attempt = await tx.attempts.start(claim.claim_id, job.key, now=now)
     lost = await tx.attempts.answer_was_lost(claim.claim_id, before=attempt)
     await tx.payers.send_began(claim.claim_id, attempt, claim.payer_id, until=until)
     await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.SUBMITTING, now=now)
-    return _Begun(Submission(claim.claim_id, claim.payer_id, attempt), lost)
+    return Submission(claim.claim_id, claim.payer_id, attempt, lost)
 
 
 async def _give_up(tx: Transaction, claim: Arriving, stop: Stop, now: datetime) -> Throw:

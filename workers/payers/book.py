@@ -31,7 +31,7 @@ def book_of(settings: Mapping[str, PayerSettings]) -> PayerBook:
 def limits_from(payer: PayerSettings) -> Limits:
     """A payer's limits as its settings name them."""
     breaker, waits = payer.breaker, payer.timeouts
-    usual = Limits()
+    usual, calls = Limits(), 2 if payer.cancel_when_ambiguous else 1
     return Limits(
         per_minute=payer.requests_per_minute or usual.per_minute,
         at_once=payer.at_once,
@@ -39,7 +39,7 @@ def limits_from(payer: PayerSettings) -> Limits:
         first_wait=timedelta(minutes=breaker.first_wait_minutes),
         longest_wait=timedelta(minutes=breaker.longest_wait_minutes),
         share=breaker.waiting_share,
-        lease=timedelta(seconds=waits.queue + waits.total) + _LEASE_MARGIN,
+        lease=calls * timedelta(seconds=waits.queue + waits.total) + _LEASE_MARGIN,
         needs_proof=payer.login is not None or payer.certificate is not None,
         windows=tuple(Window(window.start, window.end) for window in payer.windows),
         hours=payer.hours,

@@ -10,10 +10,10 @@ from workers.logs import configure_logs
 from workers.settings import read_settings
 
 
-def with_app(go: Callable[[App], Awaitable[None]]) -> None:
-    """Run a command on the open application."""
+def with_app(go: Callable[[App], Awaitable[None]], *, quiet: bool = True) -> None:
+    """Run a command on the open application; a quiet one logs errors only."""
     settings = read_settings()
-    configure_logs("error", settings.log_format)
+    configure_logs("error" if quiet else settings.log_level, settings.log_format)
 
     async def within() -> None:
         async with bootstrap.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:

@@ -1,9 +1,7 @@
 """`reenvio payer list | show | pause | resume | trip | probe`: see and steer what goes to whom."""
 
-import asyncio
 import getpass
 import os
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Annotated
 
@@ -12,15 +10,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from workers import bootstrap
-from workers.bootstrap import App, engine_config, find_cluster
-from workers.engine_settings import read_zeebe_settings
-from workers.logs import configure_logs
+from workers.bootstrap import App
+from workers.cli.application import with_app
 from workers.payers import orders
 from workers.payers.door import Change
 from workers.payers.overview import PayerView, moment, overview
 from workers.payers.probing import probe_all, probe_one
-from workers.settings import read_settings
 
 payer_app = typer.Typer(help="See payers' health; hold their claims and let them go.", no_args_is_help=True)
 log = structlog.get_logger(__name__)
@@ -56,7 +51,7 @@ def list_payers() -> None:
             table.add_row(*_cells(view, now))
         Console().print(table if views else "No payers yet: set PAYERS_FILE, or send a first claim.")
 
-    _with_app(go)
+    with_app(go, quiet=False)
 
 
 @payer_app.command()
@@ -71,7 +66,7 @@ def show(payer: PayerArgument) -> None:
         for name, value in _facts(found[0], now).items():
             typer.echo(f"{name:22} {value}")
 
-    _with_app(go)
+    with_app(go, quiet=False)
 
 
 @payer_app.command()
@@ -86,7 +81,7 @@ def pause(
         change = await orders.pause(app.waker(), payer, reason, until, now)
         _done(change, f"is paused {f'until {moment(until)}' if until else 'until you resume it'}")
 
-    _with_app(go)
+    with_app(go, quiet=False)
 
 
 @payer_app.command()
@@ -97,7 +92,7 @@ def resume(payer: PayerArgument) -> None:
         change = await orders.resume(app.waker(), payer, await app.clock.now())
         _done(change, "takes claims again")
 
-    _with_app(go)
+    with_app(go, quiet=False)
 
 
 @payer_app.command()
@@ -110,7 +105,7 @@ def trip(payer: PayerArgument, reason: ReasonOption = "opened by hand", yes: Yes
         change = await orders.trip(app.waker(), payer, reason, now)
         _done(change, f"is held; it is tried again at {moment(change.after.next_try_at)}")
 
-    _with_app(go)
+    with_app(go, quiet=False)
 
 
 @payer_app.command()
@@ -127,7 +122,7 @@ def probe(payer: Annotated[str | None, typer.Argument(help="One payer; all when 
                 typer.echo(f"{view.status.payer_id} {_answer(view)}; {view.status.state}.")
         typer.echo(f"{woken} claims were woken.")
 
-    _with_app(go)
+    with_app(go, quiet=False)
 
 
 def _answer(view: PayerView) -> str:
@@ -185,14 +180,3 @@ def _facts(view: PayerView, now: datetime) -> dict[str, object]:
         "last probe": f"{moment(status.probed_at)} {_answer(view)}".strip(),
         "maintenance": view.windows(now) or "-",
     }
-
-
-def _with_app(go: Callable[[App], Awaitable[None]]) -> None:
-    settings = read_settings()
-    configure_logs(settings.log_level, settings.log_format)
-
-    async def within() -> None:
-        async with bootstrap.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
-            await go(app)
-
-    asyncio.run(within())

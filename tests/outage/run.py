@@ -13,10 +13,11 @@ from persistence.claims import ClaimRow
 from tests.outage.figures import Figures, figures
 from tests.outage.plan import Plan
 from tests.outage.world import World, world
-from tests.unit.tiss.samples import file_bytes, file_text
+from tests.unit.tiss.samples import PAYER, file_bytes, file_text
 from workers.intake import Parcel
 
 COARSE_STEP, FINE_STEP, LONGEST_STEP = timedelta(minutes=1), timedelta(seconds=10), timedelta(minutes=5)
+PROBE_OVERDUE = timedelta(minutes=6)
 LOOKED_AT_FINELY = timedelta(minutes=30)  # after the recovery, when a herd would come
 LOOK_SECONDS = 0.05
 HELP_SECONDS, PATIENCE_SECONDS = 5.0, 120.0
@@ -63,13 +64,15 @@ class _Play:
             await self._here.app.intake.submit(Parcel(file))
 
     async def _at_rest(self) -> Sequence[ClaimRow]:
-        """All claims, once none of them moves or is due."""
+        """All claims, once none of them moves or is due, and the payer was probed in time."""
         stuck, moving = _Patience(), frozenset[str]()
         while True:
             now = await self._here.clock.now()
             async with self._here.app.store.reading() as tx:
-                claims = await tx.claims.all()
+                claims, payer = await tx.claims.all(), await tx.payers.find(PAYER)
             still = frozenset(claim.claim_id for claim in claims if _moves(claim, now))
+            if now - ((payer and payer.probed_at) or self._here.began) > PROBE_OVERDUE:
+                still |= {PAYER}
             if not still:
                 return claims
             if still != moving:
@@ -105,7 +108,7 @@ class _Patience:
         """Whether help is due now."""
         now = monotonic()
         if now - self._began > PATIENCE_SECONDS:
-            raise TimeoutError(f"{len(moving)} claims do not move on, such as {min(moving)}")
+            raise TimeoutError(f"{len(moving)} claims or payers do not move on, such as {min(moving)}")
         if now - self._helped < HELP_SECONDS:
             return False
         self._helped = now

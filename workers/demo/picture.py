@@ -11,10 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from domain.claim_state import ClaimState
+from domain.payer_status import PayerState, PayerStatus
 from persistence.claims import ClaimRow
 from persistence.journal import JournalEntry
 
 COLOURS = {
+    ClaimState.RECEIVED: "cyan",
     ClaimState.SUBMITTING: "cyan",
     ClaimState.FAILED: "red",
     ClaimState.WAITING: "yellow",
@@ -33,6 +35,7 @@ class Snapshot:
     now: datetime
     claims: Sequence[ClaimRow]
     entries: Sequence[JournalEntry]
+    payers: Sequence[PayerStatus] = ()
 
     @property
     def elapsed(self) -> timedelta:
@@ -49,6 +52,10 @@ class Snapshot:
         """Whether every claim rests: ended, with a person, or waiting for a moment still to come."""
         return all(_rests(claim, self.now) for claim in self.claims)
 
+    def rests_since(self, before: "Snapshot") -> bool:
+        """Whether every claim rests and nothing has happened since: no wake-up is on its way."""
+        return self.is_quiet and (self.claims, self.entries) == (before.claims, before.entries)
+
 
 def _rests(claim: ClaimRow, now: datetime) -> bool:
     if claim.state is ClaimState.WAITING:
@@ -58,11 +65,12 @@ def _rests(claim: ClaimRow, now: datetime) -> bool:
 
 def draw(snapshot: Snapshot, *, rows: int) -> RenderableType:
     """The live view, in a number of screen lines: counts, claims on their way, latest events."""
-    shown = max(3, (rows - 8) // 2)
+    shown = max(3, (rows - 9) // 2)
     waiting = _on_their_way(snapshot, shown)
     events = Group(*(line(entry, snapshot.start) for entry in snapshot.entries[-shown:]))
     title = f"[bold]Reenvio[/]  {clock(snapshot.elapsed)} since the first send, on the engine's clock"
-    return Group(Panel(_counts(snapshot), title=title), waiting, Panel(events, title="what happens"))
+    counts = Group(_counts(snapshot), _payers(snapshot.payers))
+    return Group(Panel(counts, title=title), waiting, Panel(events, title="what happens"))
 
 
 def clock(elapsed: timedelta) -> str:
@@ -97,6 +105,16 @@ def _counts(snapshot: Snapshot) -> Text:
             label = state.replace("_", " ").lower()
             text.append(f" {label} {counts[state]} ", style=f"{COLOURS[state]} reverse")
             text.append("  ")
+    return text
+
+
+def _payers(payers: Sequence[PayerStatus]) -> Text:
+    text = Text(" payers ", no_wrap=True, overflow="ellipsis")
+    for payer in payers:
+        well = payer.state is PayerState.CLOSED
+        words = "takes claims" if well else payer.state.replace("_", " ").lower()
+        text.append(f" {payer.payer_id} ")
+        text.append(f"{words} ", style="green" if well else "red")
     return text
 
 

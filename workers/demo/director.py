@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from domain.errors import Trouble
-from domain.payer_status import PayerState, PayerStatus
+from domain.payer_status import PayerState
 from gateways.clock import EngineClock
 from persistence.claims import ClaimRow
 from persistence.journal import JournalEntry
@@ -15,10 +15,13 @@ from workers.demo.people import People
 from workers.demo.picture import Snapshot
 from workers.demo.samples import Sample
 from workers.demo.worker_process import WorkerProcess
+from workers.payers.book import PayerBook
+from workers.payers.overview import PayerView, overview
 
 TICK_SECONDS = 0.1
 STRIDE = timedelta(minutes=4)  # shorter than a job's lock: no jump takes a job from the worker that has it
 KILL_AFTER, RESTART_AFTER = timedelta(minutes=20), timedelta(minutes=26)
+PROBE_TICKS = 30
 PATIENCE_SECONDS = 60.0
 PAYER_NEWS = {
     PayerState.OPEN: "does not take claims: they are held, and no attempt is spent",
@@ -36,6 +39,7 @@ class Stage:
     """What the director works with."""
 
     store: Store
+    book: PayerBook
     clock: EngineClock
     worker: WorkerProcess
     people: People
@@ -55,6 +59,7 @@ class Director:
         self._entries: list[JournalEntry] = []
         self._payers: dict[str, PayerState] = {}
         self._before: Snapshot | None = None
+        self._patience = PROBE_TICKS
         self._worker_scene = self._act_worker_killed
 
     async def play(self) -> Snapshot:
@@ -81,9 +86,10 @@ class Director:
             raise DemoError(f"The worker process ended with exit code {code}.")
         last = self._entries[-1].sequence if self._entries else 0
         async with self._stage.store.reading() as tx:
-            claims, payers = await tx.claims.all(), await tx.payers.all()
+            claims = await tx.claims.all()
             self._entries += await tx.journal.since(last)
         now = await self._stage.clock.now()
+        payers = await overview(self._stage.store, self._stage.book, now)
         return Snapshot(self._stage.start, now, claims, tuple(self._entries), payers)
 
     def _as_expected(self, snapshot: Snapshot) -> bool:
@@ -118,14 +124,16 @@ class Director:
         return spoken
 
     async def _let_time_pass(self, snapshot: Snapshot) -> bool:
-        """Jump to the next timer, or towards it."""
-        if snapshot.next_due is None:
+        """Jump to the next timer, or towards it; a probe under way gets a few seconds to end."""
+        self._patience -= 1
+        if snapshot.next_due is None or (snapshot.awaits_probe and self._patience > 0):
             return False
+        self._patience = PROBE_TICKS
         await self._stage.clock.advance(min(STRIDE, snapshot.next_due - snapshot.now + timedelta(seconds=1)))
         return True
 
-    def _tell_of_payers(self, payers: Sequence[PayerStatus]) -> None:
-        for payer in payers:
+    def _tell_of_payers(self, payers: Sequence[PayerView]) -> None:
+        for payer in (view.status for view in payers):
             before = self._payers.get(payer.payer_id, PayerState.CLOSED)
             self._payers[payer.payer_id] = payer.state
             if payer.state is not before and payer.state in PAYER_NEWS:

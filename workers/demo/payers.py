@@ -16,18 +16,19 @@ UNHURRIED = 20
 
 @dataclass(frozen=True, slots=True)
 class DemoPayer:
-    """A payer; while it is `down` it answers nothing but HTTP 503."""
+    """A payer; while it is `down`, `announced` or not, it answers nothing but HTTP 503."""
 
     payer_id: str
     registro_ans: str
     down: timedelta = timedelta(0)
     announced: bool = False
     per_minute: int = AS_FAST_AS_THEY_COME
+    opens_after: int = 5
 
 
 PAYERS = (
     DemoPayer(NORTH, "999001"),
-    DemoPayer(SOUTH, "999002", down=OUTAGE, per_minute=UNHURRIED),
+    DemoPayer(SOUTH, "999002", down=OUTAGE, per_minute=UNHURRIED, opens_after=2),
     DemoPayer(COAST, "999003"),
     DemoPayer(HILLS, "999004", down=MAINTENANCE, announced=True),
 )
@@ -64,7 +65,7 @@ def _settings(payer: DemoPayer, url: str, start: datetime) -> Iterator[str]:
     yield f'version = "{Version.V4_03_00}"'
     yield f"requests_per_minute = {payer.per_minute}"
     yield "at_once = 50"
-    yield "breaker = { failures = 2, first_wait_minutes = 10 }"
+    yield f"breaker = {{ failures = {payer.opens_after}, first_wait_minutes = 10 }}"
     if payer.announced:
         end = start + payer.down
         yield f"windows = [{{ start = {start.isoformat()}, end = {end.isoformat()} }}]"

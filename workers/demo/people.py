@@ -1,21 +1,34 @@
-"""The people of the demo: they decide reviews, cancel a claim, wake another."""
+"""The people of the demo: they hand claims in, decide reviews, cancel a claim, wake another."""
+
+from collections.abc import Iterable, Sequence
 
 from bpmn.names import ReviewDecision
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
-from gateways.payer.scripted import protocol_number
+from gateways.payer.simulator.ledger import Ledger
 from persistence.claims import ClaimRow
 from workers.claims import ClaimDesk
+from workers.demo.files import CORRECTED_CARD, batch_file
+from workers.demo.payers import REGISTRO
 from workers.demo.samples import Sample
+from workers.intake import Intake, Parcel
 
 
 class People:
     """Each sample gets at most one word from a person, when its moment has come."""
 
-    def __init__(self, desk: ClaimDesk, cast: dict[str, Sample]) -> None:
+    def __init__(self, desk: ClaimDesk, intake: Intake, ledger: Ledger, cast: Sequence[Sample]) -> None:
         self._desk = desk
-        self._cast = cast
+        self._intake = intake
+        self._ledger = ledger
+        self._cast = {sample.claim_id: sample for sample in cast}
         self._spoken: set[str] = set()
+
+    async def hand_in(self, cast: Iterable[Sample]) -> None:
+        """Give the files of these samples to the intake."""
+        for sample in cast:
+            file = batch_file(sample.batch, REGISTRO[sample.payer_id])
+            await self._intake.submit(Parcel(file, claim_id=sample.claim_id))
 
     async def look_at(self, claim: ClaimRow) -> str | None:
         """What a person does about the claim now, in words; None for nothing."""
@@ -30,7 +43,7 @@ class People:
     async def _speak(self, claim: ClaimRow, sample: Sample) -> str | None:
         claim_id = ClaimId(claim.claim_id)
         if sample.person and claim.state is ClaimState.IN_REVIEW:
-            return await self._decide(sample, sample.person)
+            return await self._decide(claim_id, sample, sample.person)
         if sample.cancelled and claim.state is ClaimState.WAITING:
             await self._desk.cancel(claim_id)
             return "a person cancels the claim"
@@ -39,7 +52,16 @@ class People:
             return "a person asks for a retry now"
         return None
 
-    async def _decide(self, sample: Sample, decision: ReviewDecision) -> str:
-        found = protocol_number(sample.claim_id) if decision is ReviewDecision.PROTOCOL_RECOVERED else None
-        await self._desk.decide_review(ClaimId(sample.claim_id), decision, protocol_number=found)
+    async def _decide(self, claim_id: ClaimId, sample: Sample, decision: ReviewDecision) -> str:
+        registro, found = REGISTRO[sample.payer_id], None
+        if decision is ReviewDecision.CORRECTED:
+            await self._intake.correct(claim_id, batch_file(sample.batch, registro, card=CORRECTED_CARD))
+        if decision is ReviewDecision.PROTOCOL_RECOVERED:
+            found = self._ask_the_payer(registro, sample.batch)
+        await self._desk.decide_review(claim_id, decision, protocol_number=found)
         return f"a person decides {decision.replace('_', ' ').lower()}"
+
+    def _ask_the_payer(self, registro: str, batch: str) -> str | None:
+        """The protocol, as a call to the payer would find it out."""
+        taken = self._ledger.taken(registro, batch)
+        return taken.protocol if taken else None

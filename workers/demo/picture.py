@@ -11,10 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from domain.claim_state import ClaimState
+from domain.payer_status import PayerState, PayerStatus
+from domain.slots import latest, opening
 from persistence.claims import ClaimRow
 from persistence.journal import JournalEntry
+from workers.payers.overview import PayerView
 
 COLOURS = {
+    ClaimState.RECEIVED: "cyan",
     ClaimState.SUBMITTING: "cyan",
     ClaimState.FAILED: "red",
     ClaimState.WAITING: "yellow",
@@ -23,6 +27,8 @@ COLOURS = {
     ClaimState.CANCELLED: "bright_black",
     ClaimState.WRITTEN_OFF: "bright_black",
 }
+PROBED_WITHIN = timedelta(minutes=6)
+OPEN_FOR_CLAIMS = "takes claims"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,7 @@ class Snapshot:
     now: datetime
     claims: Sequence[ClaimRow]
     entries: Sequence[JournalEntry]
+    payers: Sequence[PayerView] = ()
 
     @property
     def elapsed(self) -> timedelta:
@@ -49,6 +56,15 @@ class Snapshot:
         """Whether every claim rests: ended, with a person, or waiting for a moment still to come."""
         return all(_rests(claim, self.now) for claim in self.claims)
 
+    @property
+    def awaits_probe(self) -> bool:
+        """Whether the regular look at a payer that is down is due, or one claim is about to try."""
+        return any(_awaits_probe(payer.status, self.now) for payer in self.payers)
+
+    def rests_since(self, before: "Snapshot") -> bool:
+        """Whether every claim rests and nothing has happened since: no wake-up is on its way."""
+        return self.is_quiet and (self.claims, self.entries) == (before.claims, before.entries)
+
 
 def _rests(claim: ClaimRow, now: datetime) -> bool:
     if claim.state is ClaimState.WAITING:
@@ -56,13 +72,20 @@ def _rests(claim: ClaimRow, now: datetime) -> bool:
     return claim.state.is_final or claim.state is ClaimState.IN_REVIEW
 
 
+def _awaits_probe(payer: PayerStatus, now: datetime) -> bool:
+    if payer.state is PayerState.OPEN:
+        return now - latest(payer.changed_at, payer.probed_at) > PROBED_WITHIN
+    return payer.state is PayerState.HALF_OPEN
+
+
 def draw(snapshot: Snapshot, *, rows: int) -> RenderableType:
     """The live view, in a number of screen lines: counts, claims on their way, latest events."""
-    shown = max(3, (rows - 8) // 2)
+    shown = max(3, (rows - 9) // 2)
     waiting = _on_their_way(snapshot, shown)
     events = Group(*(line(entry, snapshot.start) for entry in snapshot.entries[-shown:]))
     title = f"[bold]Reenvio[/]  {clock(snapshot.elapsed)} since the first send, on the engine's clock"
-    return Group(Panel(_counts(snapshot), title=title), waiting, Panel(events, title="what happens"))
+    counts = Group(_counts(snapshot), _payers(snapshot))
+    return Group(Panel(counts, title=title), waiting, Panel(events, title="what happens"))
 
 
 def clock(elapsed: timedelta) -> str:
@@ -98,6 +121,29 @@ def _counts(snapshot: Snapshot) -> Text:
             text.append(f" {label} {counts[state]} ", style=f"{COLOURS[state]} reverse")
             text.append("  ")
     return text
+
+
+def _payers(snapshot: Snapshot) -> Text:
+    text = Text(no_wrap=True, overflow="ellipsis")
+    for payer in snapshot.payers:
+        word = payer_word(payer, snapshot.now)
+        text.append(f" {payer.status.payer_id} ")
+        text.append(word, style="green" if word == OPEN_FOR_CLAIMS else "red")
+        text.append(f", {payer.waiting} held  " if payer.waiting else "  ")
+    return text
+
+
+def payer_word(payer: PayerView, now: datetime) -> str:
+    """A payer's state in words; a breaker that is open holds claims back."""
+    match payer.status.state:
+        case PayerState.CLOSED:
+            return OPEN_FOR_CLAIMS if opening(payer.limits, now) <= now else "maintenance"
+        case PayerState.OPEN:
+            return "down"
+        case PayerState.HALF_OPEN:
+            return "being tried"
+        case state:
+            return state.lower()
 
 
 def _on_their_way(snapshot: Snapshot, rows: int) -> Table:

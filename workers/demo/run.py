@@ -5,57 +5,56 @@ from pathlib import Path
 
 from rich.console import Console
 
-from domain.claim import ClaimId
 from gateways.clock import EngineClock
+from gateways.payer.simulator.ledger import Ledger
+from gateways.payer.simulator.server import simulated_payers
 from gateways.zeebe import engine
 from persistence.database import sqlite_url
 from workers.bootstrap import App, embedded, migrate_database, running
 from workers.demo.director import Director, Stage
+from workers.demo.payers import payers_file, scenario
 from workers.demo.people import People
-from workers.demo.samples import Sample, samples, script
+from workers.demo.samples import Sample, samples
 from workers.demo.screen import screen_for
-from workers.demo.summary import summary, unmet
+from workers.demo.summary import summary, taken_twice, unmet, witness
 from workers.demo.worker_process import WorkerProcess
 from workers.settings import Settings
 
 
 async def run_demo(console: Console, broker: engine.RunningEngine, home: Path) -> int:
-    """Play the demo on a running embedded engine; returns how many claims ended otherwise than expected."""
-    clock = EngineClock(broker.management_url)
-    start = await clock.now()
-    cast = samples(start)
-    script_file = home / "payer-script.json"
-    script_file.write_text(script(cast, start).model_dump_json(indent=2), encoding="utf-8")
-    settings = Settings(
-        reenvio_home=home, database_url=sqlite_url(home / "demo.db"), payer_script=script_file
-    )
-    await migrate_database(settings)
-    worker = WorkerProcess(_environment(settings), home / "worker.log")
-    async with running(settings, embedded(broker)) as app:
-        await app.deploy()
-        await _register(app, cast)
-        people = People(app.desk, {sample.claim_id: sample for sample in cast})
-        stage = Stage(app.store, clock, worker, people, cast, start)
-        worker.start()
-        try:
-            with screen_for(console) as screen:
-                await Director(stage, screen.show, screen.announce).play()
-        finally:
-            worker.stop()
-        return await _conclude(console, app, cast)
+    """Play the demo on a running embedded engine; returns how many things ended otherwise than expected."""
+    clock, cast = EngineClock(broker.management_url), samples()
+    async with simulated_payers(scenario(cast), clock) as simulator:
+        settings = _settings(home, payers_file(simulator.url, await clock.now()))
+        await migrate_database(settings)
+        async with running(settings, embedded(broker)) as app:
+            await app.deploy()
+            worker = WorkerProcess(_environment(settings), home / "worker.log")
+            people = People(app.desk, app.intake, simulator.ledger, cast)
+            stage = Stage(app.store, app.book, clock, worker, people, cast, await clock.now())
+            worker.start()
+            try:
+                with screen_for(console) as screen:
+                    await Director(stage, screen.show, screen.announce).play()
+            finally:
+                worker.stop()
+            return await _conclude(console, app, simulator.ledger, cast)
 
 
-async def _register(app: App, cast: Sequence[Sample]) -> None:
-    for sample in cast:
-        await app.desk.start(ClaimId(sample.claim_id), sample.payer_id)
+def _settings(home: Path, payers: str) -> Settings:
+    file = home / "payers.toml"
+    file.write_text(payers, encoding="utf-8")
+    database = sqlite_url(home / "demo.db")
+    return Settings(reenvio_home=home, database_url=database, payers_file=file, payer_script=None)
 
 
-async def _conclude(console: Console, app: App, cast: Sequence[Sample]) -> int:
-    async with app.store.transaction() as tx:
+async def _conclude(console: Console, app: App, ledger: Ledger, cast: Sequence[Sample]) -> int:
+    async with app.store.reading() as tx:
         claims = await tx.claims.all()
         sends = {claim.claim_id: await tx.attempts.count(claim.claim_id) for claim in claims}
     console.print(summary(cast, claims, sends))
-    return unmet(cast, claims)
+    console.print(witness(ledger))
+    return unmet(cast, claims) + taken_twice(ledger)
 
 
 def _environment(settings: Settings) -> dict[str, str]:
@@ -64,7 +63,8 @@ def _environment(settings: Settings) -> dict[str, str]:
         "REENVIO_HOME": str(settings.reenvio_home),
         "ENGINE_HOME": str(settings.reenvio_home / "engine"),
         "DATABASE_URL": settings.database,
-        "PAYER_SCRIPT": str(settings.payer_script),
+        "PAYERS_FILE": str(settings.payers_file),
+        "PAYER_SCRIPT": "",
         "LOG_FORMAT": "json",
         "ZEEBE_ADDRESS": "",
     }

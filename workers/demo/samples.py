@@ -2,42 +2,43 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from bpmn.names import ReviewDecision
 from domain.claim_state import ClaimState
-from gateways.payer.scripted import (
-    Accept,
-    Answer,
-    Closed,
-    LoseAnswer,
-    Outage,
-    Refuse,
-    SayDuplicate,
-    Script,
-)
+from gateways.payer.simulator.scenario import Behaviour, Fault, Garbage, Http, LoseAnswer, Refuse
+from gateways.tiss.names import FaultWord
 
-NORTH, SOUTH, COAST = "operadora-norte", "operadora-sul", "operadora-litoral"
-OUTAGE = timedelta(minutes=100)
-MAINTENANCE = timedelta(minutes=45)
+NORTH, SOUTH, COAST, HILLS = "operadora-norte", "operadora-sul", "operadora-litoral", "operadora-serra"
+TIME_OUT, BUSY = Refuse(code="3160"), Refuse(code="1412")
+SENDS_BEFORE_A_PERSON = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A claim, its fate in words, the payer's answers in order, and the state it must end in."""
+    """A claim, its fate in words, the payer's answers in order, and the state it must end in.
+
+    After its answers the payer takes the batch, or says that it has it; a `late` claim comes in after
+    the others have been sent.
+    """
 
     claim_id: str
     payer_id: str
     fate: str
     ends: ClaimState
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[Behaviour, ...] = ()
     person: ReviewDecision | None = None
     cancelled: bool = False
     woken: bool = False
+    late: bool = False
+
+    @property
+    def batch(self) -> str:
+        """The number of its batch."""
+        return self.claim_id.rpartition("-")[2]
 
 
-def samples(start: datetime) -> Sequence[Sample]:
-    """The cast, for a demo that starts at a moment."""
+def samples() -> Sequence[Sample]:
+    """The cast."""
     return (
         *_straight_through(),
         *_transient_then_success(),
@@ -45,98 +46,74 @@ def samples(start: datetime) -> Sequence[Sample]:
         *_not_for_retries(),
         *_answers_lost(),
         *_with_a_person(),
-        _maintenance(start),
-    )
-
-
-def script(cast: Sequence[Sample], start: datetime) -> Script:
-    """What the payers will answer."""
-    return Script(
-        outages=(Outage(payer=SOUTH, start=start, end=start + OUTAGE),),
-        answers={sample.claim_id: sample.answers for sample in cast if sample.answers},
+        _maintenance(),
     )
 
 
 def _straight_through() -> list[Sample]:
     return [
-        Sample(f"CLM-DEMO-{number:04d}", NORTH, "straight through", ClaimState.ACCEPTED)
-        for number in range(1001, 1006)
+        Sample(f"CLM-DEMO-{number}", NORTH, "straight through", ClaimState.ACCEPTED)
+        for number in range(1001, 1005)
     ]
 
 
 def _transient_then_success() -> list[Sample]:
-    timeout = Refuse(error="TIMEOUT - Connection timeout after 30s")
-    limited = Refuse(error="RATE_LIMIT - too many requests", code="HTTP:429")
-    unknown = Refuse(error="the proxy is in a strange mood")
-    fates: list[tuple[str, tuple[Answer, ...]]] = [
-        ("time-out once", (timeout, Accept())),
-        ("time-out, then rate limit", (timeout, limited, Accept())),
-        (
-            "TISS 3160 TIME OUT twice",
-            (Refuse(error="TIME OUT - TENTE NOVAMENTE", code="TISS:3160"),) * 2 + (Accept(),),
-        ),
-        ("unknown error, retried for safety", (unknown, Accept())),
+    gateway = Http(status=504)
+    limited = Http(status=429, body="empty")
+    failing = Fault(word=FaultWord.SERVER_ERROR)
+    fates: list[tuple[str, tuple[Behaviour, ...]]] = [
+        ("time-out once (HTTP 504)", (gateway,)),
+        ("time-out, then rate limit", (gateway, limited)),
+        ("TISS 3160 TIME OUT twice", (TIME_OUT, TIME_OUT)),
+        ("payer's system fails once", (failing,)),
     ]
     return [
-        Sample(f"CLM-DEMO-{number}", NORTH, fate, ClaimState.ACCEPTED, answers)
+        Sample(f"CLM-DEMO-{number}", NORTH, fate, ClaimState.ACCEPTED, answers, woken=len(answers) > 1)
         for number, (fate, answers) in enumerate(fates, start=2001)
     ]
 
 
 def _through_an_outage() -> list[Sample]:
-    fate = f"payer down for {OUTAGE.seconds // 60} min"
-    return [
-        Sample(f"CLM-DEMO-{number}", SOUTH, fate, ClaimState.ACCEPTED, woken=number == 3003)
-        for number in range(3001, 3004)
+    first = [
+        Sample(f"CLM-DEMO-{number}", SOUTH, "meets an outage", ClaimState.ACCEPTED) for number in (3001, 3002)
     ]
+    held = [
+        Sample(f"CLM-DEMO-{number}", SOUTH, "held during the outage", ClaimState.ACCEPTED, late=True)
+        for number in range(3003, 3008)
+    ]
+    return first + held
 
 
 def _not_for_retries() -> list[Sample]:
-    procedure = Refuse(error="INVALID_PROCEDURE_CODE - unknown code", code="TISS:1801")
-    always_down = Refuse(error="SERVICE_UNAVAILABLE", code="HTTP:503")
+    procedure, busy = (Refuse(code="1801"),), (BUSY,) * SENDS_BEFORE_A_PERSON
     return [
-        Sample("CLM-DEMO-4001", COAST, "bad procedure code", ClaimState.IN_REVIEW, (procedure,)),
-        Sample("CLM-DEMO-4002", COAST, "down for ever: 5 retries", ClaimState.IN_REVIEW, (always_down,)),
-        Sample("CLM-DEMO-4003", COAST, "down for ever: 5 retries", ClaimState.IN_REVIEW, (always_down,)),
+        Sample("CLM-DEMO-4001", COAST, "bad procedure code", ClaimState.IN_REVIEW, procedure),
+        Sample("CLM-DEMO-4002", COAST, "never processed: 5 retries", ClaimState.IN_REVIEW, busy),
     ]
 
 
 def _answers_lost() -> list[Sample]:
-    answers = (LoseAnswer(), SayDuplicate())
+    lost, cut = (LoseAnswer(how="reset"),), (Garbage(kind="cut"),)
     found = ReviewDecision.PROTOCOL_RECOVERED
     return [
-        Sample("CLM-DEMO-5001", NORTH, "answer lost: the payer has it", ClaimState.IN_REVIEW, answers),
-        Sample("CLM-DEMO-5002", NORTH, "answer lost, protocol found", ClaimState.ACCEPTED, answers, found),
+        Sample("CLM-DEMO-5001", NORTH, "answer lost: the payer has it", ClaimState.IN_REVIEW, lost),
+        Sample("CLM-DEMO-5002", NORTH, "answer cut off, protocol found", ClaimState.ACCEPTED, cut, found),
     ]
 
 
 def _with_a_person() -> list[Sample]:
-    patient = Refuse(error="INVALID_PATIENT_DATA", code="TISS:1001")
-    down = Refuse(error="CONNECTION_ERROR - refused")
+    card, expired, down = (Refuse(code="1001"),), (Refuse(code="1017"),), (BUSY,)
+    corrected, written_off = ReviewDecision.CORRECTED, ReviewDecision.WRITE_OFF
     return [
+        Sample("CLM-DEMO-6001", COAST, "bad card number, corrected", ClaimState.ACCEPTED, card, corrected),
         Sample(
-            "CLM-DEMO-6001",
-            COAST,
-            "bad patient data, corrected",
-            ClaimState.ACCEPTED,
-            (patient, Accept()),
-            ReviewDecision.CORRECTED,
+            "CLM-DEMO-6002", COAST, "card expired, written off", ClaimState.WRITTEN_OFF, expired, written_off
         ),
         Sample(
-            "CLM-DEMO-6002",
-            COAST,
-            "insurance expired, written off",
-            ClaimState.WRITTEN_OFF,
-            (Refuse(error="INSURANCE_EXPIRED"),),
-            ReviewDecision.WRITE_OFF,
-        ),
-        Sample(
-            "CLM-DEMO-6003", COAST, "cancelled while it waits", ClaimState.CANCELLED, (down,), cancelled=True
+            "CLM-DEMO-6003", COAST, "cancelled while it waits", ClaimState.CANCELLED, down, cancelled=True
         ),
     ]
 
 
-def _maintenance(start: datetime) -> Sample:
-    closed = Closed(until=start + MAINTENANCE)
-    fate = f"maintenance for {MAINTENANCE.seconds // 60} min, no attempt spent"
-    return Sample("CLM-DEMO-7001", NORTH, fate, ClaimState.ACCEPTED, (closed, Accept()))
+def _maintenance() -> Sample:
+    return Sample("CLM-DEMO-7001", HILLS, "planned maintenance", ClaimState.ACCEPTED)

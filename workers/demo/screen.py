@@ -61,12 +61,12 @@ class PlainScreen:
     def show(self, snapshot: Snapshot) -> None:
         """Print the events that are new."""
         for entry in snapshot.entries[self._told :]:
-            self._console.print(line(entry, snapshot.start))
+            self._console.print(line(entry, snapshot.start), soft_wrap=True)
         self._told = len(snapshot.entries)
 
     def announce(self, words: str) -> None:
         """Print as a line of its own."""
-        self._console.print(f"> {words}")
+        self._console.print(f"> {words}", soft_wrap=True)
 
 
 def screen_for(console: Console) -> Screen:

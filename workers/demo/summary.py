@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from domain.claim_state import ClaimState
+from gateways.payer.simulator.ledger import Ledger
 from persistence.claims import ClaimRow
 from workers.demo.picture import COLOURS
 from workers.demo.samples import Sample
@@ -37,6 +38,18 @@ def unmet(cast: Sequence[Sample], claims: Sequence[ClaimRow]) -> int:
     """How many claims did not end as they should."""
     states = {claim.claim_id: claim.state for claim in claims}
     return sum(states.get(sample.claim_id) is not sample.ends for sample in cast)
+
+
+def witness(ledger: Ledger) -> str:
+    """What the payers' own ledger says."""
+    arrived = sum(entry.operation == "loteGuiasWS" for entry in ledger.entries)
+    taken, twice = len(ledger.times_taken()), taken_twice(ledger) or "none"
+    return f"The payers' ledger: {arrived} sends arrived, {taken} batches taken, {twice} twice."
+
+
+def taken_twice(ledger: Ledger) -> int:
+    """How many batches a payer took more than once: there must be none."""
+    return sum(times > 1 for times in ledger.times_taken().values())
 
 
 def _state(state: ClaimState | None) -> Text:

@@ -148,8 +148,9 @@ def payer_word(payer: PayerView, now: datetime) -> str:
 
 def _on_their_way(snapshot: Snapshot, rows: int) -> Table:
     table = Table(expand=True, box=None)
-    for heading in ("claim", "payer", "state", "retries", "next send in", "why"):
+    for heading in ("claim", "payer", "state", "retries", "next send in"):
         table.add_column(heading, no_wrap=True)
+    table.add_column("why", no_wrap=True, ratio=1)
     open_claims = [c for c in snapshot.claims if not c.state.is_final and c.state is not ClaimState.IN_REVIEW]
     open_claims.sort(key=lambda c: c.next_retry_time or snapshot.now)
     for claim in open_claims[:rows]:

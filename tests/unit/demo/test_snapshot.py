@@ -120,6 +120,8 @@ def test_the_picture_fits_the_screen(rows: int) -> None:
     claims = [claim(ClaimState.WAITING, NOW + timedelta(minutes=n), f"CLM-DEMO-{n}") for n in range(1, 30)]
     picture = drawn(snapshot(*claims, payers=(payer(PayerState.OPEN),)), rows=rows)
     assert len(picture.splitlines()) <= max(rows, 15)
+    assert "CLM-DEMO-1 " in picture  # a long reason gives way, not the claim's id
+    assert " waiting " in picture
 
 
 def test_the_summary_counts_claims_that_did_not_end_as_they_should() -> None:

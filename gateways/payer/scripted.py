@@ -1,4 +1,4 @@
-"""A payer that follows a script: for the demo, for practice and for tests; it keeps no state."""
+"""A payer that follows a script: for practice without a network and for tests; it keeps no state."""
 
 import hashlib
 import json

@@ -52,6 +52,8 @@ def test_make_demo_ends_by_itself_with_every_claim_as_expected(reader: Mapping[s
     assert "the worker process is killed (-9)" in shown
     assert "Every claim and its fate" in shown
     assert shown.count(" yes") >= 20
+    assert "operadora-sul takes claims again" in shown
+    assert shown.splitlines()[-1].endswith("none twice.")
 
 
 def test_the_decision_can_be_asked_without_an_engine(reader: Mapping[str, str]) -> None:

@@ -28,7 +28,7 @@ COLOURS = {
     ClaimState.WRITTEN_OFF: "bright_black",
 }
 PROBED_WITHIN = timedelta(minutes=6)
-OPEN_FOR_CLAIMS = "takes claims"
+TAKES_CLAIMS = "takes claims"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +126,18 @@ def _counts(snapshot: Snapshot) -> Text:
 def _payers(snapshot: Snapshot) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     for payer in snapshot.payers:
-        word = payer_word(payer, snapshot.now)
-        text.append(f" {payer.status.payer_id} ")
-        text.append(word, style="green" if word == OPEN_FOR_CLAIMS else "red")
-        text.append(f", {payer.waiting} held  " if payer.waiting else "  ")
-    return text
+        if (word := payer_word(payer, snapshot.now)) != TAKES_CLAIMS:
+            text.append(f" {payer.status.payer_id} ")
+            text.append(word, style="red")
+            text.append(f", claims held: {payer.waiting} ")
+    return text or Text(" every payer takes claims", style="green")
 
 
 def payer_word(payer: PayerView, now: datetime) -> str:
     """A payer's state in words; a breaker that is open holds claims back."""
     match payer.status.state:
         case PayerState.CLOSED:
-            return OPEN_FOR_CLAIMS if opening(payer.limits, now) <= now else "maintenance"
+            return TAKES_CLAIMS if opening(payer.limits, now) <= now else "maintenance"
         case PayerState.OPEN:
             return "down"
         case PayerState.HALF_OPEN:
@@ -147,7 +147,10 @@ def payer_word(payer: PayerView, now: datetime) -> str:
 
 
 def _on_their_way(snapshot: Snapshot, rows: int) -> Table:
-    table = Table("claim", "payer", "state", "retries", "next send in", "why", expand=True, box=None)
+    table = Table(expand=True, box=None)
+    for heading in ("claim", "payer", "state", "retries", "next send in"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("why", no_wrap=True, ratio=1)
     open_claims = [c for c in snapshot.claims if not c.state.is_final and c.state is not ClaimState.IN_REVIEW]
     open_claims.sort(key=lambda c: c.next_retry_time or snapshot.now)
     for claim in open_claims[:rows]:

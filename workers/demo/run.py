@@ -1,5 +1,6 @@
 """Sets the stage for the demo, plays it and clears it away."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -37,7 +38,7 @@ async def run_demo(console: Console, broker: engine.RunningEngine, home: Path) -
                 with screen_for(console) as screen:
                     await Director(stage, screen.show, screen.announce).play()
             finally:
-                worker.stop()
+                await asyncio.to_thread(worker.stop)  # meanwhile the payers go on answering it
             return await _conclude(console, app, simulator.ledger, cast)
 
 

@@ -6,23 +6,35 @@ import pytest
 from rich.console import Console
 
 from domain.claim_state import ClaimState
+from domain.payer_status import Limits, PayerState, PayerStatus, Window
+from gateways.payer.simulator.ledger import TAKEN, Entry, Ledger
 from persistence.claims import ClaimRow
 from persistence.journal import JournalEntry
-from workers.demo.picture import Snapshot, clock, draw
-from workers.demo.samples import samples, script
-from workers.demo.summary import summary, unmet
+from workers.demo.picture import Snapshot, clock, draw, payer_word
+from workers.demo.samples import samples
+from workers.demo.summary import summary, taken_twice, unmet, witness
+from workers.payers.overview import PayerView
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
 
 
+REASON = "SERVICE_UNAVAILABLE - a reason that is far longer than what is left of a narrow screen"
+
+
 def claim(state: ClaimState, due: datetime | None = None, claim_id: str = "CLM-DEMO-1001") -> ClaimRow:
-    return ClaimRow(claim_id, "north", state, 1, due, None, None, NOW)
+    return ClaimRow(claim_id, "north", state, 1, due, None, REASON, NOW)
 
 
-def snapshot(*claims: ClaimRow) -> Snapshot:
-    return Snapshot(
-        NOW - timedelta(minutes=83), NOW, claims, (JournalEntry(1, "CLM-1-1", NOW, "failed", "x"),)
-    )
+def payer(state: PayerState, *, probed: timedelta | None = None, limits: Limits | None = None) -> PayerView:
+    """A payer that changed to its state an hour ago and was probed this long ago."""
+    at = None if probed is None else NOW - probed
+    status = PayerStatus("north", NOW - timedelta(hours=1), state, probed_at=at)
+    return PayerView(status, limits or Limits(), 3, 0)
+
+
+def snapshot(*claims: ClaimRow, payers: tuple[PayerView, ...] = ()) -> Snapshot:
+    entries = (JournalEntry(1, "CLM-1-1", NOW, "failed", "x"),)
+    return Snapshot(NOW - timedelta(minutes=83), NOW, claims, entries, payers)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +52,59 @@ def test_time_may_run_only_while_the_claim_rests(row: ClaimRow, quiet: bool) -> 
     assert snapshot(row).is_quiet is quiet
 
 
+def test_claims_rest_only_when_nothing_has_happened_since_the_last_look() -> None:
+    due = NOW + timedelta(minutes=5)
+    before, moved = snapshot(claim(ClaimState.WAITING, due)), snapshot(claim(ClaimState.IN_REVIEW))
+    assert snapshot(claim(ClaimState.WAITING, due)).rests_since(before)
+    assert not moved.rests_since(before)
+    assert not snapshot(claim(ClaimState.SUBMITTING)).rests_since(snapshot(claim(ClaimState.SUBMITTING)))
+
+
+@pytest.mark.parametrize(
+    ("view", "awaited"),
+    [
+        (payer(PayerState.OPEN), True),
+        (payer(PayerState.OPEN, probed=timedelta(minutes=7)), True),
+        (payer(PayerState.OPEN, probed=timedelta(minutes=5)), False),
+        (payer(PayerState.HALF_OPEN, probed=timedelta(0)), True),
+        (payer(PayerState.CLOSED), False),
+    ],
+)
+def test_time_waits_for_the_probe_of_a_payer_that_is_down(view: PayerView, awaited: bool) -> None:
+    assert snapshot(payers=(view,)).awaits_probe is awaited
+
+
+@pytest.mark.parametrize(
+    ("view", "word"),
+    [
+        (payer(PayerState.CLOSED), "takes claims"),
+        (payer(PayerState.OPEN), "down"),
+        (payer(PayerState.HALF_OPEN), "being tried"),
+        (payer(PayerState.PAUSED), "paused"),
+        (
+            payer(PayerState.CLOSED, limits=Limits(windows=(Window(NOW, NOW + timedelta(hours=1)),))),
+            "maintenance",
+        ),
+    ],
+)
+def test_a_payers_state_is_said_in_words(view: PayerView, word: str) -> None:
+    assert payer_word(view, NOW) == word
+
+
+def test_the_picture_names_payers_in_trouble_only() -> None:
+    well = drawn(snapshot(payers=(payer(PayerState.CLOSED),)), rows=24)
+    assert "every payer takes claims" in well
+    down = drawn(snapshot(payers=(payer(PayerState.OPEN),)), rows=24)
+    assert "north down, claims held: 3" in down
+
+
+def drawn(shown: Snapshot, *, rows: int) -> str:
+    console = Console(width=100, height=rows, record=True, force_terminal=False)
+    with console.capture() as captured:
+        console.print(draw(shown, rows=rows))
+    return captured.get()
+
+
 def test_the_next_timer_is_the_earliest() -> None:
     soon, late = NOW + timedelta(minutes=1), NOW + timedelta(minutes=9)
     assert snapshot(claim(ClaimState.WAITING, late), claim(ClaimState.WAITING, soon)).next_due == soon
@@ -53,21 +118,14 @@ def test_elapsed_time_reads_as_hours_and_minutes() -> None:
 @pytest.mark.parametrize("rows", [10, 24, 60])
 def test_the_picture_fits_the_screen(rows: int) -> None:
     claims = [claim(ClaimState.WAITING, NOW + timedelta(minutes=n), f"CLM-DEMO-{n}") for n in range(1, 30)]
-    console = Console(width=100, height=rows, record=True, force_terminal=False)
-    with console.capture() as captured:
-        console.print(draw(snapshot(*claims), rows=rows))
-    assert len(captured.get().splitlines()) <= max(rows, 14)
-
-
-def test_the_cast_has_about_twenty_claims_with_ids_of_their_own() -> None:
-    cast = samples(NOW)
-    assert 18 <= len(cast) <= 24
-    assert len({sample.claim_id for sample in cast}) == len(cast)
-    assert set(script(cast, NOW).answers) <= {sample.claim_id for sample in cast}
+    picture = drawn(snapshot(*claims, payers=(payer(PayerState.OPEN),)), rows=rows)
+    assert len(picture.splitlines()) <= max(rows, 15)
+    assert "CLM-DEMO-1 " in picture  # a long reason gives way, not the claim's id
+    assert " waiting " in picture
 
 
 def test_the_summary_counts_claims_that_did_not_end_as_they_should() -> None:
-    cast = samples(NOW)[:3]
+    cast = samples()[:3]
     ended = [
         claim(ClaimState.ACCEPTED, claim_id=cast[0].claim_id),
         claim(ClaimState.WAITING, claim_id=cast[1].claim_id),
@@ -78,3 +136,13 @@ def test_the_summary_counts_claims_that_did_not_end_as_they_should() -> None:
         console.print(summary(cast, ended, {}))
     assert "never arrived" in captured.get()
     assert "no: ACCEPTED" in captured.get()
+
+
+def test_the_payers_ledger_bears_witness_that_no_batch_was_taken_twice() -> None:
+    ledger = Ledger()
+    taken = Entry(NOW, "999001", "loteGuiasWS", TAKEN, "1001", "900000000001")
+    ledger.record(taken)
+    ledger.record(Entry(NOW, "999001", "loteGuiasWS", "refused:3268", "1001"))
+    assert witness(ledger) == "The payers' ledger: 2 sends arrived, 1 batches taken, none twice."
+    ledger.record(taken)
+    assert taken_twice(ledger) == 1

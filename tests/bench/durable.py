@@ -73,7 +73,7 @@ def fresh(claims: Iterator[str], number: int) -> list[DecisionDraft]:
 
 def new_claims() -> Iterator[str]:
     """Claims that are numbered on, as a hospital does."""
-    return (f"CLM-N-{next(_numbers)}" for _ in count())
+    return (f"CLM-9999-{next(_numbers)}" for _ in count())
 
 
 def old_claims(subject: Subject) -> Iterator[str]:

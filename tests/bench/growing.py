@@ -14,6 +14,7 @@ from persistence.database import Limits, open_database
 from persistence.idempotency import OperationKey, Terms
 from persistence.store import Store
 from persistence.tables import audit_events, claim_events, idempotency_records, outbox, retry_decisions
+from persistence.types import UtcDateTime
 from tests.contract.persistence.builders import draft, later
 
 SEED = 10_000
@@ -21,6 +22,10 @@ SEED = 10_000
 AT_ONCE = 50
 GROWN = {retry_decisions: 1, audit_events: 6, outbox: 1, claim_events: 1, idempotency_records: 1}
 """The tables, and how many rows each has per decision."""
+SHIFTS = {
+    "sqlite": "datetime({}, '+{} seconds') || '.000000'",
+    "postgresql": "{} + interval '{} seconds'",
+}
 
 
 def claim(copy: int, number: int) -> str:
@@ -37,7 +42,8 @@ async def fill(url: str, size: int) -> None:
     """Bring an empty database to a size, and let it write back what that left behind."""
     engine = open_database(url, Limits(command_seconds=600))
     await _seed(Store(engine))
-    copies = [_copy(table, copy) for table in GROWN for copy in range(1, size // SEED)]
+    shift = SHIFTS[engine.dialect.name]
+    copies = [_copy(table, copy, shift) for table in GROWN for copy in range(1, size // SEED)]
     if engine.dialect.name == "postgresql":
         await _grow_server(engine, copies)
     await engine.dispose()
@@ -56,19 +62,22 @@ async def _seed(store: Store) -> None:
     terms = Terms(lease=timedelta(minutes=4))
     async with store.transaction() as tx:
         for number in range(SEED):
-            key = OperationKey(str(number), "Task", "submit_claim", {})
+            key = OperationKey(f"{number:016d}", "Task", "submit_claim", {})
             await tx.idempotency.begin(key, terms, now=later(seconds=number))
 
 
-def _copy(table: Table, copy: int) -> str:
-    renamed = {
+def _copy(table: Table, copy: int, shift: str) -> str:
+    """Copies follow each other in time too: what is oldest lies together, as in life."""
+    times = (column.name for column in table.columns if isinstance(column.type, UtcDateTime))
+    changed = {name: shift.format(name, copy * SEED) for name in times} | {
         "claim_id": f"'CLM-{copy:04d}' || substr(claim_id, 9)",
-        "idempotency_key": f"'{copy:04d}-' || idempotency_key",
+        "process_instance_id": f"'{copy:04d}' || substr(process_instance_id, 5)",
+        "idempotency_key": f"'{copy:04d}' || substr(idempotency_key, 5)",
         "event_id": f"'{copy:08d}' || substr(event_id, 9)",
     }
     [key] = table.primary_key.columns
     names = [column.name for column in table.columns if column is not key]
-    values = ", ".join(renamed.get(name, name) for name in names)
+    values = ", ".join(changed.get(name, name) for name in names)
     seeded = f"{key.name} <= {SEED * GROWN[table]}"
     return f"INSERT INTO {table.name} ({', '.join(names)}) SELECT {values} FROM {table.name} WHERE {seeded}"  # noqa: S608
 

@@ -9,7 +9,7 @@ from tests.outage.plan import Plan
 from tests.outage.run import through_the_outage
 from tests.outage.table import unmet
 
-SMALL = Plan(claims=60, outage=timedelta(minutes=40), per_minute=30)
+SMALL = Plan(claims=120, outage=timedelta(minutes=40), per_minute=60)
 
 
 async def test_with_the_breaker_all_are_recovered_with_few_sends_and_no_herd(

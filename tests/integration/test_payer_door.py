@@ -166,7 +166,7 @@ async def test_a_deadline_that_comes_near_ends_the_wait_with_the_reason(scene: S
         assert await tx.payers.wait_of("CLM-D-1") is None
 
 
-@pytest.mark.parametrize("deadline", ["tomorrow", "2026-01-12T10:40:00"])
+@pytest.mark.parametrize("deadline", ["tomorrow", "2026-13-12T10:40:00Z"])
 async def test_a_deadline_nobody_can_read_is_an_incident(scene: Scene, deadline: str) -> None:
     outcome = await scene.submit(1, deadline=deadline)
     assert isinstance(outcome, Incident)

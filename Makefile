@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo up test check format bench soak outage lock clean
+.PHONY: demo up test check format bench long soak outage lock clean
 
 demo: $(READY)          ## about 20 sample claims through four hours, in about a minute
 	@$(BIN)/reenvio demo
@@ -26,6 +26,9 @@ format: $(READY)        ## let ruff mend what it can
 
 bench: $(READY)         ## side by side with the Java client and stock pyzeebe, on one broker
 	$(BIN)/python -m tests.bench
+
+long: $(READY)          ## the process tests that take minutes: outage, exactly once with killed workers
+	$(BIN)/pytest -m long
 
 soak: $(READY)          ## twenty minutes of faults against a worker, with figures at the end
 	$(BIN)/python -m tests.chaos.soak --minutes 20

@@ -8,8 +8,10 @@ from pathlib import Path
 from time import monotonic
 
 from domain.claim_state import ClaimState
+from domain.payer_status import PayerStatus
 from gateways.zeebe import engine
 from persistence.claims import ClaimRow
+from persistence.store import Transaction
 from tests.outage.figures import Figures, figures
 from tests.outage.plan import Plan
 from tests.outage.world import World, world
@@ -68,8 +70,7 @@ class _Play:
         stuck, moving = _Patience(), frozenset[str]()
         while True:
             now = await self._here.clock.now()
-            async with self._here.app.store.reading() as tx:
-                claims, payer = await tx.claims.all(), await tx.payers.find(PAYER)
+            claims, payer = await self._here.app.store.run(_look)
             still = frozenset(claim.claim_id for claim in claims if _moves(claim, now))
             if now - ((payer and payer.probed_at) or self._here.began) > PROBE_OVERDUE:
                 still |= {PAYER}
@@ -95,6 +96,10 @@ class _Play:
         if quarters > self._told:
             self._told = quarters
             self._tell(f"{quarters * 15:4d} min: {len(claims)} claims in, {accepted} accepted")
+
+
+async def _look(tx: Transaction) -> tuple[Sequence[ClaimRow], PayerStatus | None]:
+    return await tx.claims.all(), await tx.payers.find(PAYER)
 
 
 class _Patience:

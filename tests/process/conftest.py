@@ -1,6 +1,7 @@
 """A real broker with a movable clock, and claims that tests can watch."""
 
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from gateways.clock import EngineClock
 from gateways.zeebe import engine
 from persistence.database import sqlite_url
+from tests.bench.broker import any_ports
 from tests.process.records import EXPORTER, Records
 from tests.process.stage import Payers, Stage
 from workers.bootstrap import embedded, engine_config, migrate_database, running
@@ -27,6 +29,19 @@ def broker(broker_config: engine.EngineConfig) -> Iterator[engine.RunningEngine]
     """One real broker for the whole run."""
     yield engine.start(broker_config, engine.SilentReporter())
     engine.stop(broker_config)
+
+
+@pytest.fixture
+def own_config(broker_config: engine.EngineConfig, tmp_path: Path) -> engine.EngineConfig:
+    """For a test that moves the clock by hours or crowds the broker: nobody else's claims feel it."""
+    return replace(broker_config, home=tmp_path / "engine", ports=any_ports())
+
+
+@pytest.fixture
+def own_broker(own_config: engine.EngineConfig) -> Iterator[engine.RunningEngine]:
+    """A real broker for one test."""
+    yield engine.start(own_config, engine.SilentReporter())
+    engine.stop(own_config)
 
 
 @pytest.fixture(scope="session")

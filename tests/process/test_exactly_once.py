@@ -1,6 +1,6 @@
 """Answers lost at random, workers killed at random: every batch is taken exactly once.
 
-The full size: `EXACTLY_ONCE_SENDS=2000 .venv/bin/pytest tests/process/test_exactly_once.py`.
+The full size: `EXACTLY_ONCE_SENDS=2000 make long`.
 """
 
 import asyncio
@@ -48,10 +48,12 @@ LOSSES = tuple(
 AT_REST = frozenset({ClaimState.ACCEPTED, ClaimState.IN_REVIEW})
 
 
+@pytest.mark.long
 @pytest.mark.timeout(PATIENCE_SECONDS)
 async def test_every_batch_is_taken_once_and_every_claim_knows_it(
-    broker: engine.RunningEngine, broker_config: engine.EngineConfig, tmp_path: Path
+    own_broker: engine.RunningEngine, own_config: engine.EngineConfig, tmp_path: Path
 ) -> None:
+    broker, broker_config = own_broker, own_config
     clock = EngineClock(broker.management_url)
     payer = PayerScenario(registro_ans=PAYER, rules=LOSSES)
     async with simulated_payers(Scenario(payers=(payer,)), clock) as simulator:
@@ -134,8 +136,7 @@ async def _all_at_rest(app: App, clock: EngineClock) -> Sequence[ClaimRow]:
     """Let engine time run on until every claim is accepted or with a person."""
     deadline = monotonic() + PATIENCE_SECONDS
     while True:
-        async with app.store.reading() as tx:
-            claims = await tx.claims.all()
+        claims = await app.store.run(lambda tx: tx.claims.all())
         moving = [claim for claim in claims if claim.state not in AT_REST]
         if not moving:
             return claims

@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from gateways.zeebe import engine
 from tests.outage.figures import peak
 from tests.outage.plan import Plan
@@ -12,17 +14,19 @@ from tests.outage.table import unmet
 SMALL = Plan(claims=120, outage=timedelta(minutes=40), per_minute=60)
 
 
+@pytest.mark.long
 async def test_with_the_breaker_all_are_recovered_with_few_sends_and_no_herd(
-    broker: engine.RunningEngine, tmp_path: Path
+    own_broker: engine.RunningEngine, tmp_path: Path
 ) -> None:
-    result = await through_the_outage(SMALL, tmp_path, broker, breaker=True, tell=print)
+    result = await through_the_outage(SMALL, tmp_path, own_broker, breaker=True, tell=print)
     assert unmet(result) == []
 
 
+@pytest.mark.long
 async def test_with_the_plain_rule_each_claim_calls_a_payer_that_is_out(
-    broker: engine.RunningEngine, tmp_path: Path
+    own_broker: engine.RunningEngine, tmp_path: Path
 ) -> None:
-    result = await through_the_outage(SMALL, tmp_path, broker, breaker=False, tell=print)
+    result = await through_the_outage(SMALL, tmp_path, own_broker, breaker=False, tell=print)
     assert result.attempts_per_claim > 2
     assert result.taken_twice == 0
 

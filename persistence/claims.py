@@ -115,11 +115,13 @@ class Claims:
         changes = {"content_hash": content_hash, "batch_number": batch_number}
         return (await self._connection.execute(update(claims).where(mine).values(changes))).rowcount == 1
 
-    async def put(self, claim_id: str, payer_id: str, state: ClaimState, *, now: datetime) -> None:
+    async def put(
+        self, claim_id: str, payer_id: str, state: ClaimState, *, now: datetime, **changes: object
+    ) -> None:
         """Create the claim in a state, or move it there."""
-        if await self.move(claim_id, state, now=now, payer_id=payer_id):
+        if await self.move(claim_id, state, now=now, payer_id=payer_id, **changes):
             return
-        row = {"claim_id": claim_id, "payer_id": payer_id, "state": state}
+        row = {"claim_id": claim_id, "payer_id": payer_id, "state": state} | changes
         await self._connection.execute(insert(claims).values(row | {"created_at": now, "updated_at": now}))
 
     async def move(self, claim_id: str, state: ClaimState, *, now: datetime, **changes: object) -> bool:

@@ -24,11 +24,11 @@ class Payers:
 
     async def lock(self, payer_id: str, *, now: datetime) -> PayerStatus:
         """The payer's status, ours alone until the transaction ends; a payer never seen is healthy."""
-        new = row_of(PayerStatus(payer_id, now))
-        await self._connection.execute(
-            insert_into(self._connection, statuses).values(new).on_conflict_do_nothing()
-        )
         query = select(statuses).where(statuses.c.payer_id == payer_id).with_for_update()
+        if (row := (await self._connection.execute(query)).one_or_none()) is not None:
+            return _status(row)
+        new = insert_into(self._connection, statuses).values(row_of(PayerStatus(payer_id, now)))
+        await self._connection.execute(new.on_conflict_do_nothing())
         return _status((await self._connection.execute(query)).one())
 
     async def find(self, payer_id: str) -> PayerStatus | None:

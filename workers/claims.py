@@ -20,6 +20,11 @@ class ClaimRefusal(Trouble):  # it is an answer, not a fault
     """What was asked of a claim makes no sense in its state; the text says why and what does."""
 
 
+def unknown_claim(claim_id: ClaimId) -> ClaimRefusal:
+    """The refusal of a claim nobody here knows."""
+    return ClaimRefusal(f"{claim_id} is not known here: see `reenvio claim list`.")
+
+
 class ClaimDesk:
     """Speaks to claims by message; the engine finds the instance by the claim's id."""
 
@@ -32,7 +37,7 @@ class ClaimDesk:
         async with self._store.transaction() as tx:
             claim = await tx.claims.find(claim_id.value)
         if claim is None:
-            raise ClaimRefusal(f"{claim_id} is not known here: see `reenvio claim list`.")
+            raise unknown_claim(claim_id)
         return claim
 
     async def start(self, claim_id: ClaimId, payer_id: str) -> bool:

@@ -1,19 +1,19 @@
 """Asks a payer what became of a claim it accepted, and says it in words."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
 from domain.claim import ClaimId
 from domain.errors import Trouble
-from gateways.tiss.client import Call
+from gateways.tiss.client import Call, sequence_from
 from gateways.tiss.lote import read_lote
 from gateways.tiss.outcomes import ProtocolStatus, Situation
 from gateways.tiss.parties import Provider
 from persistence.cipher import Cipher
 from persistence.claims import ClaimRow
 from persistence.store import Store
+from workers.claims import unknown_claim
 from workers.intake.examination import Channels
 from workers.tiss import PayerChannel, stored_file
 
@@ -47,7 +47,7 @@ class Protocols:
         """Ask the payer's status service about the claim's protocol."""
         claim = await self.store.run(lambda tx: tx.claims.find(claim_id.value))
         if claim is None:
-            raise ProtocolTrouble(f"{claim_id} is not known here: see `reenvio claim list`.")
+            raise unknown_claim(claim_id)
         if not claim.protocol_number:
             raise ProtocolTrouble(f"{claim_id} has no protocol: it is {claim.state}.")
         channel = self.channels.get(claim.payer_id)
@@ -64,8 +64,7 @@ class Protocols:
 
 
 async def _ask(channel: PayerChannel, provider: Provider, protocol: str, now: datetime) -> Situation:
-    digest = hashlib.sha256(f"{protocol}\n{now.isoformat()}".encode()).digest()
-    call = Call(f"{int.from_bytes(digest[:8]) % 10**12:012d}", now)
+    call = Call(sequence_from(protocol, now.isoformat()), now)
     outcome = await channel.client.status(provider, protocol, call)
     if not isinstance(outcome, Situation):
         raise ProtocolTrouble(

@@ -1,5 +1,6 @@
 """Speaks with one payer: sends batches, follows protocols, cancels."""
 
+import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,6 +23,12 @@ from gateways.tiss.witness import Exchange, Witness, describe
 
 _NOT_SENT = "FAULT:SchemaInvalido"
 _SHOWN = 5
+
+
+def sequence_from(*parts: object) -> str:
+    """A transaction number: twelve digits, the same for the same parts."""
+    digest = hashlib.sha256("\n".join(map(str, parts)).encode()).digest()
+    return f"{int.from_bytes(digest[:8]) % 10**12:012d}"
 
 
 @dataclass(frozen=True, slots=True)

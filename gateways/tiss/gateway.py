@@ -1,11 +1,10 @@
 """The payers as the domain sees them: a claim in, an outcome out."""
 
-import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 
 from domain.submission import DUPLICATE_CLAIM, Failed, SendOutcome, Submission
-from gateways.tiss.client import Call, TissClient
+from gateways.tiss.client import Call, TissClient, sequence_from
 from gateways.tiss.lote import Lote, LoteRefusedError, read_lote
 from gateways.tiss.messages import Batch
 from gateways.tiss.names import FaultWord
@@ -76,6 +75,5 @@ async def _undo(
 
 
 def sequence_of(submission: Submission, what: str = "send") -> str:
-    """The transaction number of a call: twelve digits, the same for the same claim and attempt."""
-    digest = hashlib.sha256(f"{submission.claim_id}\n{submission.attempt}\n{what}".encode()).digest()
-    return f"{int.from_bytes(digest[:8]) % 10**12:012d}"
+    """The transaction number of a call: the same for the same claim and attempt."""
+    return sequence_from(submission.claim_id, submission.attempt, what)

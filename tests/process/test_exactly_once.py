@@ -53,13 +53,12 @@ AT_REST = frozenset({ClaimState.ACCEPTED, ClaimState.IN_REVIEW})
 async def test_every_batch_is_taken_once_and_every_claim_knows_it(
     own_broker: engine.RunningEngine, own_config: engine.EngineConfig, tmp_path: Path
 ) -> None:
-    broker, broker_config = own_broker, own_config
-    clock = EngineClock(broker.management_url)
+    clock = EngineClock(own_broker.management_url)
     payer = PayerScenario(registro_ans=PAYER, rules=LOSSES)
     async with simulated_payers(Scenario(payers=(payer,)), clock) as simulator:
         settings = _settings(tmp_path, simulator)
         await migrate_database(settings)
-        async with running(settings, embedded(broker)) as app, _mortal_workers(settings, broker_config):
+        async with running(settings, embedded(own_broker)) as app, _mortal_workers(settings, own_config):
             await app.deploy()
             for number in range(1, CLAIMS + 1):
                 await app.intake.submit(Parcel(claim_file(f"{number}")))

@@ -18,7 +18,7 @@ from persistence.cipher import Cipher
 from persistence.claims import Arrival, ClaimRow
 from persistence.payloads import seal_payload
 from persistence.store import Store, Transaction
-from workers.claims import ClaimRefusal
+from workers.claims import unknown_claim
 from workers.intake.corrections import replace_file
 from workers.intake.examination import Examined, Parcel
 from workers.intake.reader import Reader
@@ -75,7 +75,7 @@ class Intake:
         now = await self.clock.now()
         known = await self.store.run(lambda tx: tx.claims.find(claim_id.value))
         if known is None:
-            raise ClaimRefusal(f"{claim_id} is not known here: see `reenvio claim list`.")
+            raise unknown_claim(claim_id)
         parcel = Parcel(data, payer=known.payer_id, claim_id=claim_id.value)
         _, arrival = await self.reader.look_over(parcel, now)
         sealed = await asyncio.to_thread(seal_payload, self.cipher, claim_id.value, data)

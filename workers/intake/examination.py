@@ -45,7 +45,7 @@ def examine(parcel: Parcel, channels: Channels, now: datetime, *, max_bytes: int
         raise too_large(max_bytes)
     lote = _read(parcel.data, max_bytes)
     payer_id, channel = _payer(parcel.payer, lote, channels)
-    provider = channel.settings.own_provider or lote.provider
+    provider = channel.checker.provider_of(lote)
     if provider is None:
         raise unprocessable(
             "file",

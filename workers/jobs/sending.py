@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import assert_never
 
 from bpmn.names import ErrorCode
-from domain.breaker import Hold, Stop
+from domain.breaker import Stop
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
 from domain.redaction import redact
@@ -104,9 +104,8 @@ async def move_to_wait(
     tx: Transaction, claim: Arriving, reason: str, resume_at: datetime, now: datetime
 ) -> None:
     """Move the claim to its wait without a line in the journal: a wait may be prolonged many times."""
-    await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.WAITING, now=now)
     waiting = {"reason": redact(reason), "next_retry_time": resume_at}
-    await tx.claims.move(claim.claim_id, ClaimState.WAITING, now=now, **waiting)
+    await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.WAITING, now=now, **waiting)
 
 
 def deadline_near(claim: Arriving, stop: Stop) -> str:
@@ -114,11 +113,6 @@ def deadline_near(claim: Arriving, stop: Stop) -> str:
     due = f" {iso_time(claim.deadline)}" if claim.deadline else ""
     why = f"payer {claim.payer_id} is not available ({stop.reason})"
     return f"SERVICE_UNAVAILABLE - {why} and the claim's deadline{due} is near"
-
-
-def hold_report(hold: Hold) -> Throw:
-    """What the process is told about a claim that was not let in."""
-    return held(hold.reason, hold.resume_at)
 
 
 def access_denied(payer_id: str, error: str) -> Incident:

@@ -22,7 +22,7 @@ from workers.jobs.sending import (
     access_denied,
     deadline_near,
     failed,
-    hold_report,
+    held,
     move_to_wait,
     record,
     record_hold,
@@ -66,10 +66,10 @@ def submit_claim(
         if not isinstance(begun, Submission):
             return begun
         settled = settle(await payer.send(begun, now), answer_was_lost_before=begun.after_lost_answer)
-        send = _Sent(begun, settled, now, await clock.now())
+        send = _Sent(begun, settled, report(begun, settled, now), now, await clock.now())
         change = await store.run(lambda tx: _finish(tx, send, limits))
         await waker.after(change, send.ended)
-        return report(send.submission, settled, now)
+        return send.told
 
     return JobHandler(
         type=JobType.SUBMIT_CLAIM,
@@ -84,6 +84,7 @@ def submit_claim(
 class _Sent:
     submission: Submission
     settled: Settled
+    told: Complete | Throw | Incident
     began: datetime
     ended: datetime
 
@@ -103,10 +104,10 @@ async def _begin(
     match admission.verdict:
         case Go():
             return await _leave(tx, job, claim, now, until=now + limits.lease)
-        case Hold(resume_at, _, reason) as hold:
+        case Hold(resume_at, _, reason):
             wait = record_hold if admission.is_first else move_to_wait
             await wait(tx, claim, reason, resume_at, now)
-            return hold_report(hold)
+            return held(reason, resume_at)
         case Stop() as stop:
             return await _give_up(tx, claim, stop, now)
         case _:
@@ -123,8 +124,7 @@ async def _leave(tx: Transaction, job: Job, claim: Arriving, now: datetime, *, u
 
 async def _give_up(tx: Transaction, claim: Arriving, stop: Stop, now: datetime) -> Throw:
     error = deadline_near(claim, stop)
-    await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.FAILED, now=now)
-    await tx.claims.move(claim.claim_id, ClaimState.FAILED, now=now, reason=error)
+    await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.FAILED, now=now, reason=error)
     await tx.journal.write(claim.claim_id, "deadline_near", f"not sent: {error}", now=now)
     return failed(error, None, now)
 
@@ -132,8 +132,7 @@ async def _give_up(tx: Transaction, claim: Arriving, stop: Stop, now: datetime) 
 async def _finish(tx: Transaction, send: _Sent, limits: Limits) -> Change:
     sent, now = send.submission, send.began
     change = await heard(tx, sent, send.settled, limits, send.ended)
-    outcome = report(sent, send.settled, now)
-    result = None if isinstance(outcome, Incident) else to_json(outcome) | _claimed(send.settled)
+    result = None if isinstance(send.told, Incident) else to_json(send.told) | _claimed(send.settled)
     await tx.attempts.finish(sent.claim_id, sent.attempt, OUTCOME_NAMES[type(send.settled)], result, now=now)
     await record(tx, sent, send.settled, now)
     return change

@@ -18,10 +18,13 @@ from workers.settings import Settings
 
 @pytest.fixture(scope="session")
 def broker_config(tmp_path_factory: pytest.TempPathFactory) -> engine.EngineConfig:
-    """An engine home of this test run's own, with the shared cache of distributions."""
+    """An engine home of this test run's own, with the shared cache of distributions.
+
+    Its ports are fixed and not the preferred ones: a broker that restarts finds them free again.
+    """
     shared = engine_config()
     home = tmp_path_factory.mktemp("engine")
-    return engine.EngineConfig(home=home, cache=shared.cache, settings=EXPORTER)
+    return engine.EngineConfig(home=home, cache=shared.cache, settings=EXPORTER, ports=any_ports())
 
 
 @pytest.fixture(scope="session")

@@ -98,7 +98,7 @@ async def working(stage: Stage, name: str, limits: Limits, answer: SendOutcome) 
 
 
 async def test_an_outage_costs_those_who_met_it_an_attempt_and_nobody_else(stage: Stage) -> None:
-    limits = Limits(threshold=2, needs_proof=False)
+    limits = Limits(per_minute=6, threshold=2, needs_proof=False)  # slots further apart than the grace
     async with working(stage, "outage", limits, DOWN) as payer:
         first = [await payer.claim() for _ in range(2)]
         for claim in first:

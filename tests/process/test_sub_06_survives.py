@@ -1,7 +1,6 @@
 """SUB_06 when processes die: every claim goes on from where the engine holds it."""
 
 import asyncio
-import dataclasses
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -37,13 +36,13 @@ async def test_a_worker_killed_during_a_wait_changes_nothing(
 
 
 async def test_a_broker_restarted_while_claims_wait_keeps_their_timers(
-    stage: Stage, broker: engine.RunningEngine, broker_config: engine.EngineConfig
+    stage: Stage, broker_config: engine.EngineConfig
 ) -> None:
     async with stage.worker():
         claim = await stage.start(TIMEOUT, Accept())
         waiting = await stage.reaches(claim, ClaimState.WAITING, retry_count=1)
 
-        await asyncio.to_thread(_restart, broker, broker_config)
+        await asyncio.to_thread(_restart, broker_config)
 
         assert await stage.row(claim) == waiting
         await stage.pass_the_wait(claim)
@@ -96,9 +95,7 @@ def _worker_process(stage: Stage, config: engine.EngineConfig, folder: Path) -> 
     return WorkerProcess(environment, folder / "worker.log")
 
 
-def _restart(broker: engine.RunningEngine, config: engine.EngineConfig) -> None:
+def _restart(config: engine.EngineConfig) -> None:
     """Stop and start on the same data and the same ports, as a service would."""
-    addresses = (broker.grpc_address, broker.rest_url, broker.management_url)
-    ports = engine.FixedPorts(*(int(address.rsplit(":", 1)[1]) for address in addresses))
     engine.stop(config)
-    engine.start(dataclasses.replace(config, ports=ports), engine.SilentReporter())
+    engine.start(config, engine.SilentReporter())

@@ -207,7 +207,7 @@ def _queue(
         slot = ticket.slot_at
     else:
         status, slot = draw(status, limits, base)
-    if slot <= now:
+    if slot - limits.early <= now:
         return _gone(status, limits, now), Go()
     return status, _hold(slot, ticket.deadline, now, OWN_PACE)
 

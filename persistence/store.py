@@ -1,8 +1,8 @@
 """One job, one transaction: the repositories, and the unit of work that commits them together."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError, ProgrammingError
@@ -13,7 +13,7 @@ from persistence.anchors import Anchors
 from persistence.attempts import Attempts
 from persistence.audit import Audit
 from persistence.claims import Claims
-from persistence.database import READ_ONLY, answers, has_waited, reachable
+from persistence.database import READ_ONLY, DatabaseError, answers, has_waited, may_pass, reachable
 from persistence.decisions import Decisions
 from persistence.desk import Notices, Reviews
 from persistence.draft import DecisionDraft, Recorded
@@ -68,6 +68,7 @@ class Store:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
         self._decisions = GroupCommit(self._record, key=lambda draft: draft.claim_id)
+        self._refused: str | None = None
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -88,7 +89,7 @@ class Store:
 
         The work may run more than once, so it must do nothing but use its transaction.
         """
-        with reachable():
+        with self._noted():
             return await self._tried(work)
 
     async def _tried(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
@@ -107,12 +108,27 @@ class Store:
 
     async def record(self, draft: DecisionDraft) -> Recorded:
         """Write a decision down durably, in one commit with others that arrive at the same time."""
-        with reachable():
+        with self._noted():
             return await self._decisions.add(draft)
 
     async def _record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
         return await self._tried(lambda tx: tx.ledger.record(drafts))
 
+    @contextmanager
+    def _noted(self) -> Iterator[None]:
+        """Keep what was said when the last write could not be made; a write that is made clears it."""
+        try:
+            with reachable():
+                yield
+        except DatabaseError as error:
+            self._refused = str(error) if may_pass(error) else self._refused
+            raise
+        self._refused = None
+
     async def answers(self) -> bool:
-        """Whether the database can be used right now."""
+        """Whether the database answers a question right now."""
         return await answers(self._engine)
+
+    async def trouble(self) -> str | None:
+        """For readiness: no answer, or an answer but the last write was refused, as on a full disk."""
+        return self._refused if await self.answers() else "the database does not answer"

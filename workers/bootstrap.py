@@ -110,10 +110,6 @@ class App:
         limits = self.limits.get(JobType(handler.type), HandlerLimits())
         return outlasting(slowest(self.channels), handler, limits)
 
-    async def database_trouble(self) -> str | None:
-        """A readiness check: says so when the database does not answer."""
-        return None if await self.store.answers() else "the database does not answer"
-
 
 def find_cluster(zeebe: ZeebeSettings, config: engine.EngineConfig) -> Cluster:
     """The cluster named in the environment, or the embedded engine if it runs."""
@@ -126,6 +122,12 @@ def find_cluster(zeebe: ZeebeSettings, config: engine.EngineConfig) -> Cluster:
             "start everything with `reenvio up`, or set ZEEBE_ADDRESS to your own cluster."
         )
     return embedded(running)
+
+
+def clock_here(zeebe: ZeebeSettings, config: engine.EngineConfig) -> Clock:
+    """The clock that claims live by: a running embedded engine's, which may be moved, else the wall's."""
+    running = None if connection_from(zeebe) else engine.status(config)
+    return embedded(running).clock if running else WallClock()
 
 
 def embedded(running: engine.RunningEngine) -> Cluster:
@@ -164,7 +166,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             limits=settings.handler_limits,
             cipher=cipher,
             periods=memory.periods(),
-            book=_book(channels),
+            book=book_of({name: channel.settings for name, channel in channels.items()}),
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(),
         )
@@ -210,13 +212,6 @@ def _script(file: Path | None) -> Script:
         return read_script(file)
     except ValueError as error:
         raise SettingsError(f"PAYER_SCRIPT: {error}") from error
-
-
-def _book(channels: Mapping[str, PayerChannel]) -> PayerBook:
-    """The limits of the configured payers; without any, those of practice."""
-    return (
-        book_of({name: channel.settings for name, channel in channels.items()}) if channels else PayerBook()
-    )
 
 
 def engine_config() -> engine.EngineConfig:

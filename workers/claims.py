@@ -25,20 +25,21 @@ def unknown_claim(claim_id: ClaimId) -> ClaimRefusal:
     return ClaimRefusal(f"{claim_id} is not known here: see `reenvio claim list`.")
 
 
+async def find_claim(store: Store, claim_id: ClaimId) -> ClaimRow:
+    """The claim; a refusal when nobody knows it."""
+    async with store.reading() as tx:
+        claim = await tx.claims.find(claim_id.value)
+    if claim is None:
+        raise unknown_claim(claim_id)
+    return claim
+
+
 class ClaimDesk:
     """Speaks to claims by message; the engine finds the instance by the claim's id."""
 
     def __init__(self, store: Store, commands: ZeebeCommands) -> None:
         self._store = store
         self._commands = commands
-
-    async def find(self, claim_id: ClaimId) -> ClaimRow:
-        """The claim; a refusal when nobody knows it."""
-        async with self._store.transaction() as tx:
-            claim = await tx.claims.find(claim_id.value)
-        if claim is None:
-            raise unknown_claim(claim_id)
-        return claim
 
     async def start(self, claim_id: ClaimId, payer_id: str) -> bool:
         """Start the claim's process; False when it was started before."""
@@ -76,7 +77,7 @@ class ClaimDesk:
         await self._commands.publish(Message.REVIEW_DECIDED, claim_id.value, variables, keep=KEEP_WORD)
 
     async def _require(self, claim_id: ClaimId, *states: ClaimState) -> None:
-        claim = await self.find(claim_id)
+        claim = await find_claim(self._store, claim_id)
         if claim.state not in states:
             wanted = " or ".join(states)
             raise ClaimRefusal(

@@ -1,8 +1,8 @@
 """The payers of PAYERS_FILE: their clients, the gateway over them, and how long a send may take."""
 
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -39,16 +39,28 @@ class PayerChannel:
 @asynccontextmanager
 async def open_channels(file: Path | None) -> AsyncIterator[Mapping[str, PayerChannel]]:
     """A channel to each payer of the file, closed at the end; none without a file."""
-    try:
-        payers = read_payers(file, os.environ) if file else {}
-        async with AsyncExitStack() as stack:
-            sending, checking = Schemas(), Schemas()
-            channels = {}
-            for name, payer in payers.items():
+    payers = configured(file)
+    async with AsyncExitStack() as stack:
+        sending, checking = Schemas(), Schemas()
+        channels = {}
+        for name, payer in payers.items():
+            with _named():
                 line = await stack.enter_async_context(open_line(payer))
-                clients = TissClient(payer, line, sending), TissClient(payer, line, checking)
-                channels[name] = PayerChannel(payer, *clients)
-            yield channels
+            clients = TissClient(payer, line, sending), TissClient(payer, line, checking)
+            channels[name] = PayerChannel(payer, *clients)
+        yield channels
+
+
+def configured(file: Path | None) -> Mapping[str, PayerSettings]:
+    """The payers of the file; none without a file."""
+    with _named():
+        return read_payers(file, os.environ) if file else {}
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    try:
+        yield
     except PayerSettingsError as error:
         raise SettingsError(f"PAYERS_FILE: {error}") from error
 

@@ -20,6 +20,8 @@ from workers.jobs import all_handlers
 from workers.policy import load_policy
 from workers.runtime import Complete, Fail, Job, JobHandler, Outcome, Postpone
 
+NO_ROOM = """CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$"""
 IMPATIENT = Limits(connections=1, pool_seconds=0.2, lock_seconds=0.2)
 
 
@@ -97,8 +99,9 @@ async def test_a_pool_without_a_free_connection_is_waited_for_and_then_told(url:
         store = Store(engine)
         async with store.reading():
             assert isinstance(await decided(store, 1), Postpone)
-            assert not await store.answers()
+            assert await store.trouble()
         assert isinstance(await decided(store, 1), Complete)
+        assert await store.trouble() is None
 
 
 async def test_a_lock_that_somebody_holds_is_waited_for_and_then_told(url: str) -> None:
@@ -108,7 +111,35 @@ async def test_a_lock_that_somebody_holds_is_waited_for_and_then_told(url: str) 
             if other.dialect.name == "postgresql":
                 await holder.execute(text("LOCK TABLE retry_decisions IN ACCESS EXCLUSIVE MODE"))
             assert isinstance(await decided(store, 1), Postpone)
+            assert "does not answer" in (await store.trouble() or "")
         assert isinstance(await decided(store, 1), Complete)
+        assert await store.trouble() is None
+
+
+async def test_a_full_disk_turns_readiness_red_until_a_write_succeeds(postgres: Postgres) -> None:
+    """By a trigger that gives PostgreSQL's own error for it: a disk of the server cannot be filled here."""
+    name = "reenvio_full"
+    url = await postgres.create(name, postgres.template)
+    async with opened(url, Limits()) as engine:
+        store = Store(engine)
+        await _execute(engine, NO_ROOM, "CREATE TRIGGER full_disk BEFORE INSERT ON retry_decisions "
+                               "EXECUTE FUNCTION no_room()")  # fmt: skip
+        refused = await decided(store, 1)
+        assert isinstance(refused, Postpone)
+        assert "disk is full" in refused.message
+        assert await store.answers()
+        assert "disk is full" in (await store.trouble() or "")
+
+        await _execute(engine, "DROP TRIGGER full_disk ON retry_decisions")
+        assert isinstance(await decided(store, 1), Complete)
+        assert await store.trouble() is None
+    await postgres.drop(name)
+
+
+async def _execute(engine: AsyncEngine, *statements: str) -> None:
+    async with engine.begin() as connection:
+        for statement in statements:
+            await connection.execute(text(statement))
 
 
 async def test_a_full_disk_fails_jobs_until_there_is_room_and_loses_nothing(tmp_path: Path) -> None:
@@ -123,6 +154,7 @@ async def test_a_full_disk_fails_jobs_until_there_is_room_and_loses_nothing(tmp_
         refusals = [outcome for outcome in outcomes if isinstance(outcome, Postpone)]
         assert len(refusals) == len(outcomes) - kept
         assert "disk is full" in refusals[0].message
+        assert "disk is full" in (await store.trouble() or "")
         await _limit_pages(engine, "max_page_count + 10000")
         assert all([isinstance(await decided(store, key), Complete) for key in range(1, 40)])
         async with store.reading() as tx:

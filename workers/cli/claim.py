@@ -13,10 +13,11 @@ from bpmn.names import ReviewDecision
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from persistence.claims import ClaimRow, Wanted
+from persistence.store import Store
 from workers.bootstrap import App
-from workers.claims import ClaimDesk
+from workers.claims import ClaimDesk, find_claim
 from workers.cli.application import with_app
-from workers.cli.database import ClaimArgument
+from workers.cli.database import ClaimArgument, with_store
 from workers.cli.submit import read_file, submit
 from workers.protocols import Protocols, in_words
 
@@ -43,8 +44,8 @@ def list_claims(
 ) -> None:
     """The newest claims and where they stand."""
 
-    async def go(app: App) -> None:
-        async with app.store.reading() as tx:
+    async def go(store: Store) -> None:
+        async with store.reading() as tx:
             claims = await tx.claims.newest(Wanted(state, payer), limit + 1)
         Console().print(
             _table(claims[:limit]) if claims else "No claims: hand one in with `reenvio claim submit`."
@@ -52,23 +53,23 @@ def list_claims(
         if len(claims) > limit:
             typer.echo(f"The newest {limit}; there are more: see --limit, --state, --payer.")
 
-    with_app(go)
+    with_store(go)
 
 
 @claim_app.command()
 def show(claim: ClaimArgument) -> None:
     """Where a claim stands, and its story, event by event."""
 
-    async def go(app: App) -> None:
-        found = await app.desk.find(claim)
-        async with app.store.reading() as tx:
+    async def go(store: Store) -> None:
+        found = await find_claim(store, claim)
+        async with store.reading() as tx:
             story = await tx.journal.of_claim(claim.value)
         for line in _facts(found):
             typer.echo(line)
         for entry in story:
             typer.echo(f"{_time(entry.at)}  {entry.event:18}  {entry.detail}")
 
-    with_app(go)
+    with_store(go)
 
 
 @claim_app.command()

@@ -2,6 +2,7 @@
 
 import getpass
 import os
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -10,12 +11,18 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from workers.bootstrap import App
+from persistence.store import Store
+from workers.bootstrap import App, clock_here, engine_config
 from workers.cli.application import with_app
+from workers.cli.database import with_store
+from workers.engine_settings import read_zeebe_settings
 from workers.payers import orders
+from workers.payers.book import book_of
 from workers.payers.door import Change
 from workers.payers.overview import PayerView, moment, overview
 from workers.payers.probing import probe_all, probe_one
+from workers.settings import read_settings
+from workers.tiss import configured
 
 payer_app = typer.Typer(help="See payers' health; hold their claims and let them go.", no_args_is_help=True)
 log = structlog.get_logger(__name__)
@@ -43,30 +50,27 @@ YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask, even when cl
 def list_payers() -> None:
     """Every payer: state, why, next try, what waits and is under way, pace, maintenance."""
 
-    async def go(app: App) -> None:
-        now = await app.clock.now()
+    def tell(views: Sequence[PayerView], now: datetime) -> None:
         table = Table("payer", "state", "why", "next try", "waiting", "under way", "pace", "maintenance")
-        views = await overview(app.store, app.book, now)
         for view in views:
             table.add_row(*_cells(view, now))
         Console().print(table if views else "No payers yet: set PAYERS_FILE, or send a first claim.")
 
-    with_app(go, quiet=False)
+    _look(tell)
 
 
 @payer_app.command()
 def show(payer: PayerArgument) -> None:
     """All that is known about one payer's breaker and pace."""
 
-    async def go(app: App) -> None:
-        now = await app.clock.now()
-        found = [view for view in await overview(app.store, app.book, now) if view.status.payer_id == payer]
+    def tell(views: Sequence[PayerView], now: datetime) -> None:
+        found = [view for view in views if view.status.payer_id == payer]
         if not found:
             raise orders.unknown(payer)
         for name, value in _facts(found[0], now).items():
             typer.echo(f"{name:22} {value}")
 
-    with_app(go, quiet=False)
+    _look(tell)
 
 
 @payer_app.command()
@@ -125,6 +129,18 @@ def probe(payer: Annotated[str | None, typer.Argument(help="One payer; all when 
     with_app(go, quiet=False)
 
 
+def _look(tell: Callable[[Sequence[PayerView], datetime], None]) -> None:
+    """Tell what the database and PAYERS_FILE say; no engine is needed."""
+    book = book_of(configured(read_settings().payers_file))
+    clock = clock_here(read_zeebe_settings(), engine_config())
+
+    async def go(store: Store) -> None:
+        now = await clock.now()
+        tell(await overview(store, book, now), now)
+
+    with_store(go)
+
+
 def _answer(view: PayerView) -> str:
     if view.status.probed_at is None:
         return "has no service to ask"
@@ -141,9 +157,7 @@ async def _confirm(app: App, payer: str, *, yes: bool) -> None:
 
 def _done(change: Change, what: str) -> None:
     after = change.after
-    log.warning(
-        "payer_order", payer=after.payer_id, by=getpass.getuser(), state=after.state, why=after.reason
-    )
+    log.warning("payer_order", payer=after.payer_id, by=_who(), state=after.state, why=after.reason)
     typer.echo(f"Payer {after.payer_id} {what}.")
 
 

@@ -24,7 +24,9 @@ class PayerBook:
 
 
 def book_of(settings: Mapping[str, PayerSettings]) -> PayerBook:
-    """The book of configured payers; any other is treated with care."""
+    """The book of configured payers, any other treated with care; without any, the book of practice."""
+    if not settings:
+        return PayerBook()
     return PayerBook({key: limits_from(payer) for key, payer in settings.items()}, Limits(), settings)
 
 

@@ -24,8 +24,8 @@ def reenvio(home: Path, *arguments: str, **environment: str) -> subprocess.Compl
     ("arguments", "environment", "advice"),
     [
         (["work"], {}, "start one with `reenvio engine start`"),
-        (["claim", "list"], {}, "start one with `reenvio engine start`"),
-        (["claim", "list"], {"ZEEBE_ADDRESS": "localhost:1"}, "run `reenvio migrate`"),
+        (["claim", "cancel", "CLM-001-1"], {}, "start one with `reenvio engine start`"),
+        (["claim", "list"], {}, "run `reenvio migrate`"),
         (["work"], {"LOG_LEVEL": "loud"}, "LOG_LEVEL"),
         (["work"], {"ZEEBE_ADDRESS": "localhost:1", "PAYER_SCRIPT": "/nowhere.json"}, "PAYER_SCRIPT"),
         (["work"], {"ZEEBE_CLIENT_ID": "me"}, "set ZEEBE_ADDRESS"),
@@ -61,3 +61,11 @@ def test_every_command_explains_itself(tmp_path: Path) -> None:
         done = reenvio(tmp_path, command, "--help")
         assert done.returncode == 0, command
         assert "Usage" in done.stdout
+
+
+@pytest.mark.parametrize("group", ["claim", "payer"])
+def test_what_only_looks_needs_no_engine(tmp_path: Path, group: str) -> None:
+    reenvio(tmp_path, "migrate")
+    done = reenvio(tmp_path, group, "list")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("No ")

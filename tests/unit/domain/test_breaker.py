@@ -213,6 +213,12 @@ def test_a_claim_goes_at_its_slot_or_later_and_waits_when_it_comes_early() -> No
     assert early.resume_at == slot
 
 
+def test_claims_that_come_in_the_same_moment_do_not_wait_for_each_other_where_there_is_no_pace() -> None:
+    limits = Limits(per_minute=None)
+    status, _ = admit(WELL, Ticket(), 0, limits, NOW)
+    assert admit(status, Ticket(), 1, limits, NOW - timedelta(milliseconds=5))[1] == Go()
+
+
 def test_late_claims_may_run_ahead_of_the_pace_by_ten_seconds_and_then_draw_anew() -> None:
     status, late, gone = replace(WELL, next_slot_at=at(seconds=100)), at(seconds=60), 0
     while isinstance(admitted := admit(status, Ticket(at(seconds=gone)), 0, LIMITS, late), tuple):

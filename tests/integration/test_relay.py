@@ -5,7 +5,6 @@ import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +19,9 @@ from gateways.sink import EventSink, SinkError
 from persistence.store import Store
 from tests.contract.persistence.builders import draft, later
 from tests.integration.redis_server import RedisPlace, redis_place, redis_stream
-from workers.relay import Pace, Relay
+from workers.relay import Relay, RelayTempo
 
-QUICK = Pace(batch=7, idle=timedelta(milliseconds=5), first_pause=timedelta(milliseconds=5))
+QUICK = RelayTempo(batch=7, idle=0.005, first_pause=0.005)
 PATIENCE_SECONDS = 30.0
 
 
@@ -39,8 +38,8 @@ async def stream(server: RedisPlace) -> AsyncIterator[RedisStream]:
     await opened.close()
 
 
-def relay(store: Store, sink: EventSink, name: str = "one", pace: Pace = QUICK) -> Relay:
-    return Relay(store, sink, WallClock(), name=name, rng=random.Random(1), pace=pace)
+def relay(store: Store, sink: EventSink, name: str = "one", tempo: RelayTempo = QUICK) -> Relay:
+    return Relay(store, sink, WallClock(), name=name, rng=random.Random(1), tempo=tempo)
 
 
 @asynccontextmanager

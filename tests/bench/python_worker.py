@@ -11,15 +11,14 @@ from typing import Any
 
 from pyzeebe import ZeebeWorker, create_insecure_channel
 
-from bpmn.names import JobType
 from gateways.clock import WallClock
 from gateways.zeebe.connection import Plaintext, open_channel
 from tests.bench.names import Name
 from workers.bootstrap import Cluster, running
-from workers.jobs.decisions import retry_submission_backoff
+from workers.jobs.decisions import analyze_retry
 from workers.logs import configure_logs
 from workers.runtime import Complete, Job, JobHandler, Outcome, Worker
-from workers.settings import HandlerLimits, read_settings
+from workers.settings import read_settings
 
 HELD = 256
 BATCH = 128
@@ -71,14 +70,12 @@ async def ours(address: str) -> AsyncIterator[Serve]:
 
 @asynccontextmanager
 async def decision(address: str) -> AsyncIterator[Serve]:
-    """Our real decision with its own limits, on the database that DATABASE_URL names."""
+    """Our real decision on the database that DATABASE_URL names; as many jobs held as without one."""
     async with running(read_settings(), Cluster(Plaintext(address), WallClock())) as app:
-        shipped = retry_submission_backoff(app.store, app.policy.current, app.clock)
-        limits = app.limits.get(JobType.RETRY_SUBMISSION_BACKOFF, HandlerLimits())
-        handler = limits.applied_to(shipped)
+        handler = analyze_retry(app.store, app.policy.current, app.clock)
 
         async def serve(job_type: str) -> None:
-            served = replace(handler, type=job_type)
+            served = replace(handler, type=job_type, at_once=HELD)
             await Worker(app.channel, [served], name="bench", rng=random.Random()).run(asyncio.Event())
 
         yield serve

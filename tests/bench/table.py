@@ -43,7 +43,7 @@ def figures_table(
 
 
 def aims_table(summaries: Mapping[Name, Summary]) -> Table:
-    """Our no-op worker against each aim."""
+    """Our workers against each aim."""
     table = Table("aim", "measured", "verdict", title="Aims of the runtime", title_justify="left")
     for aim in AIMS:
         judged = judge(aim, summaries)

@@ -76,6 +76,15 @@ def test_less_cpu_is_better_and_the_thriftier_rival_counts() -> None:
     assert judge(aim("CPU"), rivals | {Name.OURS: greedy}).verdict is Verdict.NOT_MET
 
 
+def test_the_durable_decision_is_held_against_our_own_no_op() -> None:
+    summaries = {
+        Name.OURS: summary(Name.OURS, speed=400),
+        Name.DECISION_POSTGRESQL: summary(Name.DECISION_POSTGRESQL, speed=360),
+    }
+    judged = judge(aim("decision on PostgreSQL"), summaries)
+    assert (judged.ratio, judged.verdict) == (0.9, Verdict.MET)
+
+
 def test_only_completions_of_the_asked_type_are_counted() -> None:
     metrics = "\n".join(
         (

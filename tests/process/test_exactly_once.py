@@ -34,7 +34,7 @@ SENDS = int(os.environ.get("EXACTLY_ONCE_SENDS", "200"))
 CLAIMS = SENDS * 7 // 10
 WORKERS = 2
 STEP, PAUSE_SECONDS = timedelta(seconds=45), 1.0
-PATIENCE_SECONDS = 900.0
+PATIENCE_SECONDS = max(900.0, SENDS)
 LOSSES = tuple(
     Rule(chance=chance, then=then)
     for chance, then in (

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError, ProgrammingError
@@ -62,6 +62,10 @@ class Transaction:
         self.verification = Verification(connection)
 
 
+Work = Callable[[Transaction], Awaitable[Result]]
+Opened = Callable[[], AbstractAsyncContextManager[Transaction]]
+
+
 class Store:
     """The door to the database."""
 
@@ -84,27 +88,28 @@ class Store:
             async with connection.begin():
                 yield Transaction(connection)
 
-    async def run(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
+    async def run(self, work: Work[Result]) -> Result:
         """Do the work in a transaction; one that was disturbed is repeated three times, then given up.
 
         The work may run more than once, so it must do nothing but use its transaction.
         """
         with self._noted():
-            return await self._tried(work)
+            return await self._tried(work, self.transaction)
 
-    async def _tried(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
+    async def look(self, work: Work[Result]) -> Result:
+        """Like `run` for work that only reads: it waits for no writer."""
+        with reachable():
+            return await self._tried(work, self.reading)
+
+    async def _tried(self, work: Work[Result], opened: Opened) -> Result:
         for pause in PAUSES_SECONDS:
             try:
-                return await self._once(work)
+                return await _once(work, opened)
             except PASSING as error:
                 if isinstance(error, ProgrammingError) or has_waited(error):
                     raise
                 await asyncio.sleep(pause)
-        return await self._once(work)
-
-    async def _once(self, work: Callable[[Transaction], Awaitable[Result]]) -> Result:
-        async with self.transaction() as tx:
-            return await work(tx)
+        return await _once(work, opened)
 
     async def record(self, draft: DecisionDraft) -> Recorded:
         """Write a decision down durably, in one commit with others that arrive at the same time."""
@@ -112,7 +117,7 @@ class Store:
             return await self._decisions.add(draft)
 
     async def _record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
-        return await self._tried(lambda tx: tx.ledger.record(drafts))
+        return await self._tried(lambda tx: tx.ledger.record(drafts), self.transaction)
 
     @contextmanager
     def _noted(self) -> Iterator[None]:
@@ -132,3 +137,8 @@ class Store:
     async def trouble(self) -> str | None:
         """For readiness: no answer, or an answer but the last write was refused, as on a full disk."""
         return self._refused if await self.answers() else "the database does not answer"
+
+
+async def _once(work: Work[Result], opened: Opened) -> Result:
+    async with opened() as tx:
+        return await work(tx)

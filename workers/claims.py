@@ -27,8 +27,7 @@ def unknown_claim(claim_id: ClaimId) -> ClaimRefusal:
 
 async def find_claim(store: Store, claim_id: ClaimId) -> ClaimRow:
     """The claim; a refusal when nobody knows it."""
-    async with store.reading() as tx:
-        claim = await tx.claims.find(claim_id.value)
+    claim = await store.look(lambda tx: tx.claims.find(claim_id.value))
     if claim is None:
         raise unknown_claim(claim_id)
     return claim
@@ -43,9 +42,8 @@ class ClaimDesk:
 
     async def start(self, claim_id: ClaimId, payer_id: str) -> bool:
         """Start the claim's process; False when it was started before."""
-        async with self._store.transaction() as tx:
-            if await tx.claims.find(claim_id.value):
-                return False
+        if await self._store.look(lambda tx: tx.claims.find(claim_id.value)):
+            return False
         variables = {Variable.CLAIM_ID: claim_id.value, Variable.PAYER_ID: payer_id}
         return await self._commands.publish(
             Message.CLAIM_READY, claim_id.value, variables, keep=KEEP_START, message_id=claim_id.value
@@ -66,8 +64,7 @@ class ClaimDesk:
     ) -> None:
         """Tell the process what a person decided; a word about an earlier round is ignored by it."""
         await self._require(claim_id, ClaimState.IN_REVIEW)
-        async with self._store.transaction() as tx:
-            review = (await tx.reviews.of_claim(claim_id.value))[-1]
+        review = (await self._store.look(lambda tx: tx.reviews.of_claim(claim_id.value)))[-1]
         _check(review, decision, protocol_number)
         variables = {
             Variable.REVIEW_DECISION: decision,

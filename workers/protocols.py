@@ -45,7 +45,7 @@ class Protocols:
 
     async def ask(self, claim_id: ClaimId, now: datetime) -> Situation:
         """Ask the payer's status service about the claim's protocol."""
-        claim = await self.store.run(lambda tx: tx.claims.find(claim_id.value))
+        claim = await self.store.look(lambda tx: tx.claims.find(claim_id.value))
         if claim is None:
             raise unknown_claim(claim_id)
         if not claim.protocol_number:

@@ -76,7 +76,7 @@ def gateway_to(channels: Mapping[str, PayerChannel], store: Store, cipher: Ciphe
 
 async def stored_file(store: Store, cipher: Cipher, claim_id: str) -> bytes:
     """A claim's file; one that is not there is a refusal like any other file that cannot be sent."""
-    stored = await store.run(lambda tx: tx.payloads.find(claim_id))
+    stored = await store.look(lambda tx: tx.payloads.find(claim_id))
     if stored is None:
         raise LoteRefusedError(
             "No file is stored for this claim: hand it in with `reenvio claim submit`, "

@@ -70,7 +70,7 @@ class _Play:
         stuck, moving = _Patience(), frozenset[str]()
         while True:
             now = await self._here.clock.now()
-            claims, payer = await self._here.app.store.run(_look)
+            claims, payer = await self._here.app.store.look(_look)
             still = frozenset(claim.claim_id for claim in claims if _moves(claim, now))
             if now - ((payer and payer.probed_at) or self._here.began) > PROBE_OVERDUE:
                 still |= {PAYER}

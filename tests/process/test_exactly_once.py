@@ -135,7 +135,7 @@ async def _all_at_rest(app: App, clock: EngineClock) -> Sequence[ClaimRow]:
     """Let engine time run on until every claim is accepted or with a person."""
     deadline = monotonic() + PATIENCE_SECONDS
     while True:
-        claims = await app.store.run(lambda tx: tx.claims.all())
+        claims = await app.store.look(lambda tx: tx.claims.all())
         moving = [claim for claim in claims if claim.state not in AT_REST]
         if not moving:
             return claims

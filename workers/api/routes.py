@@ -68,7 +68,7 @@ async def _submit(request: Request, intake: Intake) -> Response:
 
 async def _show(request: Request, intake: Intake) -> Response:
     claim_id = given_claim_id(request.path_params["claim_id"])
-    claim = await intake.store.run(lambda tx: tx.claims.find(claim_id.value))
+    claim = await intake.store.look(lambda tx: tx.claims.find(claim_id.value))
     if claim is None:
         remedy = "Hand it in with POST /api/claims."
         return answer(Problem(404, f"{claim_id} is not known here.", "claimId", "a known claim", remedy))

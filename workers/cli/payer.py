@@ -119,7 +119,7 @@ def probe(payer: Annotated[str | None, typer.Argument(help="One payer; all when 
     async def go(app: App) -> None:
         now, waker = await app.clock.now(), app.waker()
         if payer:
-            await app.store.run(lambda tx: orders.require(tx, waker, payer))
+            await app.store.look(lambda tx: orders.require(tx, waker, payer))
         woken = await (probe_one(waker, payer, now) if payer else probe_all(waker, now))
         for view in await overview(app.store, app.book, now):
             if payer in (None, view.status.payer_id):

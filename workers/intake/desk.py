@@ -73,7 +73,7 @@ class Intake:
     async def correct(self, claim_id: ClaimId, data: bytes) -> None:
         """Put a corrected file in the place of a claim's, while the claim is in review."""
         now = await self.clock.now()
-        known = await self.store.run(lambda tx: tx.claims.find(claim_id.value))
+        known = await self.store.look(lambda tx: tx.claims.find(claim_id.value))
         if known is None:
             raise unknown_claim(claim_id)
         parcel = Parcel(data, payer=known.payer_id, claim_id=claim_id.value)
@@ -84,7 +84,7 @@ class Intake:
     async def start_received(self) -> int:
         """Start claims whose message got lost between our commit and the engine; how many there were."""
         now = await self.clock.now()
-        waiting = await self.store.run(lambda tx: tx.claims.received(now - LEFT_BEHIND, AT_ONCE))
+        waiting = await self.store.look(lambda tx: tx.claims.received(now - LEFT_BEHIND, AT_ONCE))
         started = 0
         for claim in waiting:
             started += await start(self.commands, ready(claim), now)

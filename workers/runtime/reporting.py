@@ -44,12 +44,13 @@ class Reporter:
     async def report(self, job: Job, outcome: Report, *, until: float, seconds: float = 0.0) -> None:
         """Tell the engine; `until` is the (monotonic) end of our lock on the job."""
         name, method, request = _verb(job, outcome)
-        pace = Pace(self._rng, self._tempo.first_pause, self._tempo.longest_report_pause)
+        pace, again = Pace(self._rng, self._tempo.first_pause, self._tempo.longest_report_pause), False
         while (status := await self._try(method, request, until)) is not None:
             pause = pace.pause()
             if status in _FINAL or time.monotonic() + pause >= until:
-                self._conclude(job, name, status, seconds)
+                self._conclude(job, name, status, seconds, again=again)
                 return
+            again = True
             self._tell(ReportRetried(job.type, job.key, status.name, pause))
             await self._prepare_retry(status, pause)
         self._tell(JobDone(job.type, job.key, name, seconds))
@@ -70,8 +71,10 @@ class Reporter:
             await self._gateway.renew()
         await asyncio.sleep(pause)
 
-    def _conclude(self, job: Job, name: str, status: grpc.StatusCode, seconds: float) -> None:
-        if status is grpc.StatusCode.NOT_FOUND:
+    def _conclude(self, job: Job, name: str, status: grpc.StatusCode, seconds: float, *, again: bool) -> None:
+        # a job that we failed or threw at a try whose answer got lost is still there, but no longer active
+        inactive = again and status is grpc.StatusCode.FAILED_PRECONDITION
+        if inactive or status is grpc.StatusCode.NOT_FOUND:
             self._tell(JobDone(job.type, job.key, name, seconds, settled_before=True))
         else:
             self._tell(ReportGivenUp(job.type, job.key, status.name))

@@ -14,7 +14,14 @@ import pytest
 from gateways.zeebe.connection import Plaintext, open_channel
 from tests.faults import REPORTS, End, FaultyGateway, Hang, LoseAnswer, Method, Refuse, Rule, faulty_gateway
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Tempo, Throw, Worker, blocking
-from workers.runtime.happenings import Happening, JobDone, JobTaken, ReportRetried, StreamsUnknown
+from workers.runtime.happenings import (
+    Happening,
+    JobDone,
+    JobTaken,
+    ReportGivenUp,
+    ReportRetried,
+    StreamsUnknown,
+)
 from workers.runtime.pulse import Vitals
 
 TYPE = "test"
@@ -194,6 +201,19 @@ async def test_a_report_whose_answer_got_lost_is_counted_as_settled_before(gatew
         await until(lambda: any(isinstance(h, JobDone) for h in heard))
     assert [h.settled_before for h in heard if isinstance(h, JobDone)] == [True]
     assert gateway.ledger.stories[key].deliveries == 1
+
+
+async def test_a_failure_whose_answer_got_lost_is_counted_as_settled_before(gateway: FaultyGateway) -> None:
+    async def fail(_job: Job) -> Outcome:
+        return Fail("the database is away", timedelta(minutes=1))
+
+    gateway.faults.switch(Rule(LoseAnswer(), REPORTS, 1.0))
+    async with working(gateway, fail) as heard:
+        create(gateway)
+        await until(lambda: any(isinstance(h, ReportRetried) for h in heard))
+        gateway.faults.switch()
+        await until(lambda: any(isinstance(h, JobDone | ReportGivenUp) for h in heard))
+    assert [h.settled_before for h in heard if isinstance(h, JobDone)] == [True]
 
 
 async def test_a_refused_token_is_renewed_by_a_new_channel(gateway: FaultyGateway) -> None:

@@ -33,7 +33,8 @@ from workers.settings import Settings
 SENDS = int(os.environ.get("EXACTLY_ONCE_SENDS", "200"))
 CLAIMS = SENDS * 7 // 10
 WORKERS = 2
-STEP, PAUSE_SECONDS = timedelta(seconds=45), 1.0
+STEP, LOCKS = timedelta(seconds=45), timedelta(minutes=2)
+LOOK_SECONDS, QUIET_SECONDS = 0.5, 5.0
 PATIENCE_SECONDS = max(900.0, SENDS)
 LOSSES = tuple(
     Rule(chance=chance, then=then)
@@ -132,20 +133,29 @@ async def _reap(workers: Sequence[WorkerProcess]) -> None:
 
 
 async def _all_at_rest(app: App, clock: EngineClock) -> Sequence[ClaimRow]:
-    """Let engine time run on until every claim is accepted or with a person."""
-    deadline = monotonic() + PATIENCE_SECONDS
-    while True:
-        claims = await app.store.look(lambda tx: tx.claims.all())
-        moving = [claim for claim in claims if claim.state not in AT_REST]
-        if not moving:
-            return claims
+    """Let engine time run on until every claim is accepted or with a person.
+
+    Time jumps to the next timer when nobody is busy, and over the locks of killed workers when nothing
+    has changed for some seconds: a jump in the middle of work would cost jobs their way to the worker.
+    """
+    deadline, changed, busy_before = monotonic() + PATIENCE_SECONDS, monotonic(), frozenset[ClaimRow]()
+    while moving := [c for c in await app.store.look(lambda tx: tx.claims.all()) if c.state not in AT_REST]:
         assert monotonic() < deadline, f"{len(moving)} claims are still on their way, such as {moving[0]}"
-        await clock.advance(_step(moving, await clock.now()))
-        await asyncio.sleep(PAUSE_SECONDS)
+        now = await clock.now()
+        busy = frozenset(claim for claim in moving if not _waits(claim, now))
+        if busy != busy_before:
+            busy_before, changed = busy, monotonic()
+        if not busy or monotonic() - changed > QUIET_SECONDS:
+            changed = monotonic()
+            await clock.advance(LOCKS if busy else _to_next_timer(moving, now))
+        await asyncio.sleep(LOOK_SECONDS)
+    return await app.store.look(lambda tx: tx.claims.all())
 
 
-def _step(moving: Sequence[ClaimRow], now: datetime) -> timedelta:
-    """To the next timer when all wait; else a little, for the locks of workers that were killed."""
-    due = [claim.next_retry_time for claim in moving if claim.state is ClaimState.WAITING]
-    ahead = min((moment for moment in due if moment), default=now) - now
-    return max(ahead, STEP) if len(due) == len(moving) else STEP
+def _waits(claim: ClaimRow, now: datetime) -> bool:
+    due = claim.next_retry_time
+    return claim.state is ClaimState.WAITING and due is not None and due > now
+
+
+def _to_next_timer(waiting: Sequence[ClaimRow], now: datetime) -> timedelta:
+    return max(min(claim.next_retry_time or now for claim in waiting) - now, STEP)

@@ -1,7 +1,7 @@
 """One way through the outage in fast motion: engine time jumps to where something is due."""
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -36,7 +36,10 @@ async def through_the_outage(
         claims = await play.to_the_end()
         async with here.app.store.reading() as tx:
             attempts = [await tx.attempts.count(claim.claim_id) for claim in claims]
-        accepted = sum(claim.state is ClaimState.ACCEPTED for claim in claims)
+        lost = Counter(claim.reason for claim in claims if claim.state is not ClaimState.ACCEPTED)
+        for reason, number in lost.most_common():
+            tell(f"not recovered: {number}, {reason}")
+        accepted = len(claims) - lost.total()
         recovery = here.began + plan.outage
         return figures(attempts, accepted, here.simulator.ledger.entries, recovery, plan.per_minute)
 

@@ -5,12 +5,12 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Row, func, select, tuple_
+from sqlalchemy import Row, func, insert, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from persistence.bulk import insert_all
 from persistence.chain import AuditEvent, Head
 from persistence.dialect import among
+from persistence.rows import row_of
 from persistence.tables import audit_events as events
 
 COLUMNS = tuple(events.c[name] for name in AuditEvent.__dataclass_fields__)
@@ -36,7 +36,7 @@ class Audit:
 
     async def append(self, sealed: Iterable[AuditEvent]) -> None:
         """Append events that know their place."""
-        await insert_all(self._connection, events, sealed)
+        await self._connection.execute(insert(events), [row_of(event) for event in sealed])
 
     async def of_claim(self, claim_id: str) -> Sequence[AuditEvent]:
         """A claim's events, oldest first."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from persistence.bulk import insert_all
+from persistence.rows import row_of
 from persistence.tables import claim_events as events
 
 RETRY_SCHEDULED = "retry_scheduled"
@@ -48,7 +48,7 @@ class Journal:
 
     async def write_all(self, notes: Iterable[JournalNote]) -> None:
         """Append several entries."""
-        await insert_all(self._connection, events, notes)
+        await self._connection.execute(insert(events), [row_of(note) for note in notes])
 
     async def since(self, sequence: int, limit: int = 200) -> Sequence[JournalEntry]:
         """Entries after a sequence number, oldest first."""

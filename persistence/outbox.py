@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid5
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from persistence.bulk import insert_all
 from persistence.dialect import among
+from persistence.rows import row_of
 from persistence.tables import outbox
 
 EVENT_IDS = UUID("6c0bd0f5-3b1e-5d55-9d53-7a0d1f6f2a04")
@@ -54,7 +54,7 @@ class Outbox:
 
     async def add(self, events: Iterable[OutboxEvent]) -> None:
         """Put facts in, within the transaction that makes them true."""
-        await insert_all(self._connection, outbox, events)
+        await self._connection.execute(insert(outbox), [row_of(event) for event in events])
 
     async def unpublished(self, limit: int) -> Sequence[WaitingEvent]:
         """The oldest facts that were not told yet."""

@@ -123,7 +123,8 @@ class Desk:
     def _turn_away(self, behaviour: Blind, lote: str | None, now: datetime) -> Answer:
         """Answer without having looked: nothing is taken."""
         payer, operation = self._payer.registro_ans, "loteGuiasWS" if lote else ""
-        self._stage.ledger.record(Entry(now, payer, operation, _verdict(behaviour), lote))
+        answered = not isinstance(behaviour, Drop)
+        self._stage.ledger.record(Entry(now, payer, operation, _verdict(behaviour), lote, answered=answered))
         return self._unseen(behaviour)
 
     def _unseen(self, behaviour: Blind) -> Answer:

@@ -21,7 +21,7 @@ from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, ZeebeConnection, open_channel
 from persistence.cipher import Cipher
 from persistence.database import open_database
-from persistence.migrations import is_current, migrate
+from persistence.migrations import migrate
 from persistence.retention import Periods
 from persistence.store import Store
 from workers.claims import ClaimDesk
@@ -37,6 +37,7 @@ from workers.runtime import JobHandler, Worker
 from workers.runtime.gate import Gate
 from workers.runtime.happenings import Happening, Listener
 from workers.runtime_log import log_happening
+from workers.schema import require_current
 from workers.settings import HandlerLimits, Settings, SettingsError
 from workers.telemetry import RuntimeMetrics
 from workers.tiss import PayerChannel, gateway_to, open_channels, outlasting, slowest
@@ -145,10 +146,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
         channels = await stack.enter_async_context(open_channels(settings.payers_file))
         database = open_database(settings.database)
         stack.push_async_callback(database.dispose)
-        if not await is_current(database):
-            raise SettingsError(
-                "The database's schema is not the one this version needs: run `reenvio migrate`."
-            )
+        await require_current(database)
         channel = open_channel(cluster.connection)
         stack.push_async_callback(channel.close)
         commands = ZeebeCommands(channel)

@@ -25,6 +25,7 @@ from domain.claim_state import ClaimState
 from domain.submission import PayerGateway, SendOutcome, Submission
 from gateways.clock import EngineClock
 from gateways.payer.scripted import Answer, Script, ScriptedPayer
+from gateways.zeebe import engine
 from persistence.claims import ClaimRow
 from tests.process.records import Record, Records
 from workers.bootstrap import App
@@ -182,3 +183,9 @@ async def eventually(look: Callable[[], Awaitable[Seen | None]], what: str) -> S
                 return seen
             await asyncio.sleep(LOOK_SECONDS)
     raise AssertionError(what)
+
+
+def restart(config: engine.EngineConfig) -> None:
+    """Stop and start on the same data and the same ports, as a service would."""
+    engine.stop(config)
+    engine.start(config, engine.SilentReporter())

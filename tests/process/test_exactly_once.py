@@ -24,6 +24,7 @@ from gateways.zeebe import engine
 from persistence.claims import ClaimRow
 from persistence.database import sqlite_url
 from tests.process.hospital import claim_file, claim_id
+from tests.process.stage import restart
 from tests.unit.intake.payers import payers_file
 from tests.unit.tiss.samples import PAYER
 from workers.bootstrap import App, embedded, migrate_database, running
@@ -81,9 +82,10 @@ async def _prove(app: App, simulator: Simulator, claims: Sequence[ClaimRow]) -> 
         assert taken is not None
         if claim.state is ClaimState.ACCEPTED:
             assert claim.protocol_number == taken.protocol
-        elif await _review_reason(app, claim) == ReviewReason.PROTOCOL_MISSING:
+        elif (reason := await _review_reason(app, claim)) == ReviewReason.PROTOCOL_MISSING:
             assert own[-1].verdict != TAKEN
         else:  # six sends and not one answer: nobody on our side can know that the payer has it
+            assert reason == ReviewReason.MAX_RETRIES_EXCEEDED
             assert not any(entry.answered for entry in own)
 
 
@@ -167,13 +169,8 @@ class _Motion:
     async def _over_locks(self) -> None:
         self._jumps, self._since = self._jumps + 1, monotonic()
         if self._jumps % LOCKS_THAT_NEVER_END == 0:
-            await asyncio.to_thread(_restart, self._config)
+            await asyncio.to_thread(restart, self._config)
         await self._clock.advance(LOCKS)
-
-
-def _restart(config: engine.EngineConfig) -> None:
-    engine.stop(config)
-    engine.start(config, engine.SilentReporter())
 
 
 async def _all_at_rest(app: App, motion: _Motion) -> Sequence[ClaimRow]:

@@ -8,7 +8,7 @@ from domain.claim_state import ClaimState
 from domain.submission import Accepted, Duplicate, SendOutcome, Submission
 from gateways.payer.scripted import Accept, Refuse, Script
 from gateways.zeebe import engine
-from tests.process.stage import Stage
+from tests.process.stage import Stage, restart
 from workers.demo.worker_process import WorkerProcess
 
 TIMEOUT = Refuse(error="TIMEOUT - Connection timeout after 30s")
@@ -42,7 +42,7 @@ async def test_a_broker_restarted_while_claims_wait_keeps_their_timers(
         claim = await stage.start(TIMEOUT, Accept())
         waiting = await stage.reaches(claim, ClaimState.WAITING, retry_count=1)
 
-        await asyncio.to_thread(_restart, broker_config)
+        await asyncio.to_thread(restart, broker_config)
 
         assert await stage.row(claim) == waiting
         await stage.pass_the_wait(claim)
@@ -93,9 +93,3 @@ def _worker_process(stage: Stage, config: engine.EngineConfig, folder: Path) -> 
         "ZEEBE_ADDRESS": "",
     }
     return WorkerProcess(environment, folder / "worker.log")
-
-
-def _restart(config: engine.EngineConfig) -> None:
-    """Stop and start on the same data and the same ports, as a service would."""
-    engine.stop(config)
-    engine.start(config, engine.SilentReporter())

@@ -8,11 +8,11 @@ import typer
 
 from domain.claim import CLAIM_ID_SHAPE, ClaimId
 from persistence.database import open_database, reachable
-from persistence.migrations import is_current
 from persistence.store import Store
 from workers.cli.errors import ReaderGone
 from workers.logs import configure_logs
-from workers.settings import Settings, SettingsError, read_settings
+from workers.schema import require_current
+from workers.settings import Settings, read_settings
 
 
 def _claim_id(text: str) -> ClaimId:
@@ -35,10 +35,7 @@ def with_store(go: Callable[[Store], Awaitable[None]]) -> None:
 async def _within(settings: Settings, go: Callable[[Store], Awaitable[None]]) -> None:
     database = open_database(settings.database)
     try:
-        if not await is_current(database):
-            raise SettingsError(
-                "The database's schema is not the one this version needs: run `reenvio migrate`."
-            )
+        await require_current(database)
         with reachable():
             await _told(go, Store(database))
     finally:

@@ -67,6 +67,7 @@ submission_attempts = Table(
     Column("finished_at", UtcDateTime),
     Column("outcome", String(24)),
     Column("result", JSON(none_as_null=True)),
+    Column("undone_at", UtcDateTime),
     Index("ix_submission_attempts_job_key", "job_key"),
     Index("ix_submission_attempts_started_at", "started_at"),
 )

@@ -103,6 +103,7 @@ class ReviewReason(StrEnum):
     MAX_RETRIES_EXCEEDED = "MAX_RETRIES_EXCEEDED"
     PERMANENT_ERROR = "PERMANENT_ERROR"
     PROTOCOL_MISSING = "PROTOCOL_MISSING"
+    ARRIVAL_UNKNOWN = "ARRIVAL_UNKNOWN"  # open-review's own: retries ran out, and an answer was lost
 
 
 class ReviewDecision(StrEnum):

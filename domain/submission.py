@@ -1,6 +1,6 @@
 """What sending a claim can come to, and what that means for the process."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Literal, Protocol
 
@@ -12,13 +12,16 @@ GlosaLevel = Literal["protocol", "guide", "procedure"]
 class Submission:
     """One send of one claim to one payer; `attempt` counts every send of the claim, from 1.
 
-    `after_lost_answer` says that an earlier send may have arrived.
+    `after_lost_answer` says that an earlier send may have arrived, `after_cancellation` that the payer
+    undid one. `content` is the claim's file, read before anything is said to have left.
     """
 
     claim_id: str
     payer_id: str
     attempt: int
     after_lost_answer: bool = False
+    after_cancellation: bool = False
+    content: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

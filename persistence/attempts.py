@@ -1,10 +1,11 @@
 """Submission attempts: written before a claim leaves and closed when its answer is known."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import ColumnElement, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.tables import submission_attempts as attempts
@@ -12,6 +13,7 @@ from persistence.tables import submission_attempts as attempts
 ANSWER_LOST = "ANSWER_LOST"
 NOT_SENT = "UNAVAILABLE"
 ACCESS_DENIED = "ACCESS_DENIED"
+EVERY_SEND = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,30 @@ class Attempts:
             .values(outcome=outcome, result=result, finished_at=now)
         )
 
-    async def answer_was_lost(self, claim_id: str, *, before: int) -> bool:
-        """Whether any earlier send may have arrived without our knowing."""
+    async def of_claim(self, claim_id: str) -> Sequence[AttemptRow]:
+        """The claim's sends in order."""
+        query = (
+            select(attempts.c.attempt, attempts.c.outcome, attempts.c.result)
+            .where(attempts.c.claim_id == claim_id)
+            .order_by(attempts.c.attempt)
+        )
+        return [AttemptRow(*row) for row in await self._connection.execute(query)]
+
+    async def answer_was_lost(self, claim_id: str, *, before: int = EVERY_SEND) -> bool:
+        """Whether any earlier send may have arrived without our knowing, and was not undone since."""
         lost = attempts.c.outcome.is_(None) | (attempts.c.outcome == ANSWER_LOST)
-        query = select(func.count()).where(attempts.c.claim_id == claim_id, attempts.c.attempt < before, lost)
-        return bool(await self._connection.scalar(query))
+        standing = _sends(claim_id, before) & attempts.c.undone_at.is_(None)
+        return bool(await self._connection.scalar(select(func.count()).where(standing, lost)))
+
+    async def undo(self, claim_id: str, *, before: int, now: datetime) -> None:
+        """Note the payer's word that it has cancelled what arrived before a send."""
+        standing = _sends(claim_id, before) & attempts.c.undone_at.is_(None)
+        await self._connection.execute(update(attempts).where(standing).values(undone_at=now))
+
+    async def was_undone(self, claim_id: str, *, before: int) -> bool:
+        """Whether the payer has cancelled an earlier send."""
+        undone = _sends(claim_id, before) & attempts.c.undone_at.is_not(None)
+        return bool(await self._connection.scalar(select(func.count()).where(undone)))
 
     async def claimed_protocol(self, claim_id: str) -> str | None:
         """The protocol number that the last damaged answer to the claim names, if any does."""
@@ -81,3 +102,7 @@ class Attempts:
         left = attempts.c.outcome.is_(None) | (attempts.c.outcome != NOT_SENT)
         query = select(func.count()).where(attempts.c.claim_id == claim_id, left)
         return await self._connection.scalar(query) or 0
+
+
+def _sends(claim_id: str, before: int) -> ColumnElement[bool]:
+    return (attempts.c.claim_id == claim_id) & (attempts.c.attempt < before)

@@ -12,6 +12,7 @@ from persistence.tables import claim_events as events
 
 RETRY_SCHEDULED = "retry_scheduled"
 GIVEN_UP = "given_up"
+CORRECTED = "corrected"
 
 
 @dataclass(frozen=True, slots=True)

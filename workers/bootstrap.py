@@ -158,7 +158,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             desk=ClaimDesk(store, commands),
             intake=Intake(store, commands, cluster.clock, cipher, Reader(channels, terms)),
             clock=cluster.clock,
-            payer=practice or gateway_to(channels, store, cipher),
+            payer=practice or gateway_to(channels, store),
             channels=channels,
             policy=policy,
             limits=settings.handler_limits,

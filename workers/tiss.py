@@ -4,19 +4,20 @@ import os
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from bpmn.names import JobType
+from domain.submission import Submission
 from gateways.tiss.client import TissClient
-from gateways.tiss.gateway import TissGateway
+from gateways.tiss.gateway import NO_FILE, TissGateway
 from gateways.tiss.lote import LoteRefusedError
 from gateways.tiss.settings import PayerSettings, PayerSettingsError, read_payers
 from gateways.tiss.transport import open_line
 from gateways.tiss.validation import Schemas
 from persistence.cipher import Cipher
 from persistence.payloads import open_payload
-from persistence.store import Store
+from persistence.store import Store, Transaction
 from workers.runtime.handler import JobHandler
 from workers.settings import HandlerLimits, SettingsError
 
@@ -65,23 +66,26 @@ def _named() -> Iterator[None]:
         raise SettingsError(f"PAYERS_FILE: {error}") from error
 
 
-def gateway_to(channels: Mapping[str, PayerChannel], store: Store, cipher: Cipher) -> TissGateway:
-    """Sends claims by their stored files."""
+def gateway_to(channels: Mapping[str, PayerChannel], store: Store) -> TissGateway:
+    """Sends claims, and writes down what a payer has cancelled before anything else is sent."""
 
-    async def payload(claim_id: str) -> bytes:
-        return await stored_file(store, cipher, claim_id)
+    async def undone(sent: Submission, now: datetime) -> None:
+        await store.run(lambda tx: _note_cancelled(tx, sent, now))
 
-    return TissGateway({name: channel.client for name, channel in channels.items()}, payload)
+    return TissGateway({name: channel.client for name, channel in channels.items()}, undone)
+
+
+async def _note_cancelled(tx: Transaction, sent: Submission, now: datetime) -> None:
+    await tx.attempts.undo(sent.claim_id, before=sent.attempt, now=now)
+    done = "the payer has cancelled what it had of the earlier sends"
+    await tx.journal.write(sent.claim_id, "cancelled_at_payer", done, now=now)
 
 
 async def stored_file(store: Store, cipher: Cipher, claim_id: str) -> bytes:
     """A claim's file; one that is not there is a refusal like any other file that cannot be sent."""
     stored = await store.look(lambda tx: tx.payloads.find(claim_id))
     if stored is None:
-        raise LoteRefusedError(
-            "No file is stored for this claim: hand it in with `reenvio claim submit`, "
-            "or correct it through its review with --file."
-        )
+        raise LoteRefusedError(NO_FILE)
     return open_payload(cipher, claim_id, stored)
 
 

@@ -74,6 +74,8 @@ FAULTS: dict[str, Fault] = {
         Kind.AMBIGUOUS, "SERVER_ERROR", "the answer's hash is missing or wrong: it may be damaged"
     ),
     "NET:OTHER_BATCH": Fault(Kind.AMBIGUOUS, "SERVER_ERROR", "the answer speaks of another batch"),
+    # a cancellation that is asked for before a batch is sent again
+    "CANCEL:4": Fault(Kind.TRANSIENT, "TEMPORARY_ERROR", "the payer is still cancelling the first send"),
     # HTTP, where the body holds nothing more precise
     "HTTP:400": Fault(Kind.REFUSED, "MESSAGE_INVALID", "the payer calls the request invalid"),
     "HTTP:401": Fault(Kind.ACCESS, "UNAUTHORIZED", "the payer refuses our credentials"),
@@ -126,6 +128,7 @@ FAULTS: dict[str, Fault] = {
 }
 REFUSAL = Fault(Kind.REFUSED, "REFUSED", "")
 UNNUMBERED = "TISS:0000"
+CANCELLING = "CANCEL:4"
 
 
 def failure(code: str, *, said: str = "", retry_after: timedelta | None = None) -> Failure:

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from domain.submission import DUPLICATE_CLAIM, Failed, SendOutcome, Submission
 from gateways.tiss.client import Call, TissClient, sequence_from
+from gateways.tiss.faults import CANCELLING, failure
 from gateways.tiss.lote import Lote, LoteRefusedError, read_lote
 from gateways.tiss.messages import Batch
 from gateways.tiss.names import FaultWord
@@ -22,18 +23,29 @@ from gateways.tiss.outcomes import (
     as_send_outcome,
 )
 
-Payload = Callable[[str], Awaitable[bytes]]
 Listener = Callable[[Submission, SubmissionOutcome], Awaitable[None]]
+Undone = Callable[[Submission, datetime], Awaitable[None]]
+NO_FILE = (
+    "No file is stored for this claim: hand it in with `reenvio claim submit`, "
+    "or correct it through its review with --file."
+)
+
+
+async def _nobody(_submission: Submission, _what: object) -> None:
+    """Hears nothing."""
 
 
 class TissGateway:
-    """Sends each claim to its payer; `payload` gives a claim's file, `listener` hears the full outcome."""
+    """Sends each claim to its payer.
+
+    `undone` hears that the payer has cancelled what arrived before, `listener` the full outcome.
+    """
 
     def __init__(
-        self, clients: Mapping[str, TissClient], payload: Payload, listener: Listener | None = None
+        self, clients: Mapping[str, TissClient], undone: Undone = _nobody, listener: Listener = _nobody
     ) -> None:
         self._clients = clients
-        self._payload = payload
+        self._undone = undone
         self._listener = listener
 
     async def send(self, submission: Submission, now: datetime, /) -> SendOutcome:
@@ -43,29 +55,44 @@ class TissGateway:
             why = f"no settings for payer {submission.payer_id}: add [payers.{submission.payer_id}]"
             return Failed(f"CHANNEL_CONFIGURATION - {why}", f"FAULT:{FaultWord.WRONG_ADDRESSEE}")
         try:
-            lote = read_lote(await self._payload(submission.claim_id))
+            lote = _read(submission.content)
         except LoteRefusedError as error:
             return Failed(f"MESSAGE_INVALID - not sent: {error}", f"FAULT:{FaultWord.WRONG_SCHEMA}")
-        outcome = await _send(client, lote, submission, now)
-        if self._listener:
-            await self._listener(submission, outcome)
+        outcome = await self._send(client, lote, submission, now)
+        await self._listener(submission, outcome)
         return as_send_outcome(outcome)
 
+    async def _send(
+        self, client: TissClient, lote: Lote, submission: Submission, now: datetime
+    ) -> SubmissionOutcome:
+        """Send a batch; one that may have arrived is cancelled first where the payer's settings want that."""
+        answer = await _cancel(client, lote, submission, now)
+        if isinstance(answer, Transient | PayerDown | Ambiguous | AccessDenied):
+            return answer
+        if answer == Cancellation(CancelStatus.IN_PROGRESS, lote.number):
+            return failure(CANCELLING)  # a batch sent now could be cancelled with the first
+        undone = answer == Cancellation(CancelStatus.CANCELLED, lote.number)
+        if undone:
+            await self._undone(submission, now)
+        outcome = await client.submit(lote, Call(sequence_of(submission), now))
+        if isinstance(outcome, KnownAlready) and (undone or submission.after_cancellation):
+            return _spent(outcome)
+        return outcome
 
-async def _send(client: TissClient, lote: Lote, submission: Submission, now: datetime) -> SubmissionOutcome:
-    """Send a batch; one that may have arrived is cancelled first where the payer's settings want that."""
-    undone = await _undo(client, lote, submission, now)
-    if isinstance(undone, Transient | PayerDown | Ambiguous | AccessDenied):
-        return undone
-    outcome = await client.submit(lote, Call(sequence_of(submission), now))
-    if isinstance(outcome, KnownAlready) and undone == Cancellation(CancelStatus.CANCELLED, lote.number):
-        # not "it arrived": that send is undone, and the number is spent
-        why = "the batch was cancelled after its answer was lost, and the payer refuses its number"
-        return Refused(outcome.code, f"{DUPLICATE_CLAIM} - {why}: give it a new one")
-    return outcome
+
+def _read(content: bytes | None) -> Lote:
+    if content is None:
+        raise LoteRefusedError(NO_FILE)
+    return read_lote(content)
 
 
-async def _undo(
+def _spent(known: KnownAlready) -> Refused:
+    """Not "it arrived": that send is undone, and the payer takes its number no more."""
+    why = "the batch was cancelled after its answer was lost, and the payer refuses its number"
+    return Refused(known.code, f"{DUPLICATE_CLAIM} - {why}: give it a new one")
+
+
+async def _cancel(
     client: TissClient, lote: Lote, submission: Submission, now: datetime
 ) -> CancelOutcome | None:
     provider = client.provider_of(lote)

@@ -164,9 +164,22 @@ async def test_what_the_payer_may_have_keeps_its_batch_number(stage: Stage) -> N
     async with stage.store.transaction() as tx:
         await tx.attempts.start(DERIVED, 7, now=NOW)  # and no answer came
     await in_review(stage)
-    with pytest.raises(Refusal, match="may have reached the payer"):
+    with pytest.raises(Refusal, match=r"batch number is not .* may have reached the payer"):
         await stage.intake.correct(CLAIM, file_bytes(file_text("300")))
-    await stage.intake.correct(CLAIM, OTHER)
+    with pytest.raises(Refusal, match=r"guide numbers .* may have reached the payer"):
+        await stage.intake.correct(CLAIM, OTHER)
+    mended = file_bytes(file_text().replace(DOCTOR, "Outro Nome"))
+    await stage.intake.correct(CLAIM, mended)
+    assert await stored_file(stage.store, stage.intake.cipher, DERIVED) == mended
+
+
+async def test_what_the_payer_has_cancelled_may_get_a_new_batch_number(stage: Stage) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    async with stage.store.transaction() as tx:
+        await tx.attempts.start(DERIVED, 7, now=NOW)  # and no answer came
+        await tx.attempts.undo(DERIVED, before=2, now=NOW)
+    await in_review(stage)
+    await stage.intake.correct(CLAIM, file_bytes(file_text("300")))
 
 
 async def test_a_claim_without_a_file_says_so(stage: Stage) -> None:

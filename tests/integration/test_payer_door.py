@@ -22,6 +22,7 @@ from domain.submission import (
 from gateways.tiss.settings import PayerSettings
 from persistence.desk import Review
 from persistence.keys import cipher_of, new_key
+from persistence.payloads import seal_payload
 from persistence.store import Store
 from tests.contract.persistence.builders import NOW, later
 from tests.unit.tiss.samples import payer as payer_settings
@@ -32,7 +33,7 @@ from workers.payers.overview import overview
 from workers.payers.probing import probe_all
 from workers.payers.waking import Waker
 from workers.policy import load_policy
-from workers.runtime import Complete, Incident, Job, JobHandler, Outcome, Throw
+from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
 
 PAYER = "999999"
 DOWN = Failed("SERVICE_UNAVAILABLE - 503", "HTTP:503", payer_down=True)
@@ -233,6 +234,52 @@ async def test_what_a_damaged_answer_claims_is_told_to_the_person_who_looks_for_
         [review] = await tx.reviews.of_claim("CLM-D-1")
     hint = "a damaged answer names protocol 900000000007: ask the payer whether it is right"
     assert review == Review("CLM-D-1", 0, "PROTOCOL_MISSING", hint)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [("MAX_RETRIES_EXCEEDED", "ARRIVAL_UNKNOWN"), ("PERMANENT_ERROR", "PERMANENT_ERROR")],
+)
+async def test_whoever_decides_is_told_that_the_payer_may_have_it(
+    scene: Scene, given: str, shown: str
+) -> None:
+    scene.answer = AnswerLost("TIMEOUT - no answer", "NET:READ_TIMEOUT")
+    await scene.submit(1)
+    variables = {"claimId": "CLM-D-1", "reviewReason": given, "retryReason": "Enough"}
+    await scene.handler("open-review").handle(Job(3, "open-review", "Task", 1, 3, {}, variables))
+    async with scene.store.reading() as tx:
+        [review] = await tx.reviews.of_claim("CLM-D-1")
+        claim = await tx.claims.find("CLM-D-1")
+    hint = "Enough; the payer may have it, an answer was lost: ask the payer before it is sent again"
+    assert review == Review("CLM-D-1", 0, shown, hint)
+    assert claim
+    assert claim.reason == shown
+
+
+async def test_a_claim_that_the_payer_has_never_shows_as_failed(scene: Scene) -> None:
+    scene.answer = AnswerLost("TIMEOUT - no answer", "NET:READ_TIMEOUT")
+    await scene.submit(1)
+    scene.answer = Duplicate("TISS:3268")
+    await scene.submit(1, key=2, retryCount=1)
+    async with scene.store.reading() as tx:
+        claim = await tx.claims.find("CLM-D-1")
+    assert claim
+    assert (claim.state, claim.reason) == (
+        ClaimState.SUBMITTING,
+        "the payer has it; the answer with the protocol was lost",
+    )
+
+
+async def test_a_file_that_cannot_be_opened_is_no_send(scene: Scene) -> None:
+    sealed = seal_payload(cipher_of(new_key("another")), "CLM-D-1", b"<x/>")
+    async with scene.store.transaction() as tx:
+        await tx.payloads.put("CLM-D-1", sealed, now=NOW)
+    outcome = await scene.submit(1)
+    assert isinstance(outcome, Fail)
+    assert "ENCRYPTION_KEYS" in outcome.message
+    assert scene.sent == []
+    async with scene.store.reading() as tx:
+        assert not await tx.attempts.answer_was_lost("CLM-D-1")
 
 
 async def test_a_cancelled_claim_waits_for_no_payer(scene: Scene) -> None:

@@ -16,10 +16,10 @@ from domain.ports import Clock
 from gateways.zeebe.commands import ZeebeCommands
 from persistence.cipher import Cipher
 from persistence.claims import Arrival, ClaimRow
-from persistence.payloads import seal_payload
+from persistence.payloads import open_payload, seal_payload
 from persistence.store import Store, Transaction
 from workers.claims import unknown_claim
-from workers.intake.corrections import replace_file
+from workers.intake.corrections import Correction, replace_file, same_guides
 from workers.intake.examination import Examined, Parcel
 from workers.intake.reader import Reader
 from workers.intake.refusal import conflict
@@ -79,7 +79,16 @@ class Intake:
         parcel = Parcel(data, payer=known.payer_id, claim_id=claim_id.value)
         _, arrival = await self.reader.look_over(parcel, now)
         sealed = await asyncio.to_thread(seal_payload, self.cipher, claim_id.value, data)
-        await self.store.run(lambda tx: replace_file(tx, arrival, sealed, now))
+        correction = Correction(arrival, sealed, await self._keeps_guides(claim_id, data))
+        await self.store.run(lambda tx: replace_file(tx, correction, now))
+
+    async def _keeps_guides(self, claim_id: ClaimId, data: bytes) -> bool:
+        """Whether a file holds the guides of the one in its place; none is there after retention."""
+        stored = await self.store.look(lambda tx: tx.payloads.find(claim_id.value))
+        if stored is None:
+            return True
+        earlier = open_payload(self.cipher, claim_id.value, stored)
+        return await asyncio.to_thread(same_guides, earlier, data)
 
     async def start_received(self) -> int:
         """Start claims whose message got lost between our commit and the engine; how many there were."""

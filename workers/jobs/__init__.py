@@ -45,7 +45,7 @@ def all_handlers(
     `doubt` is told when the database may be away.
     """
     waker = waker or Waker(store, PayerBook())
-    sending = limited(submit_claim(store, payer, policy, clock, waker))
+    sending = limited(submit_claim(store, payer, policy, clock, waker, cipher))
     if cipher:  # after the limits: the lease must outlive the time limit
         sending = idempotent(sending, SEND_ONCE, Memory(store, cipher, clock))
     others = (

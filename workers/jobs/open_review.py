@@ -1,5 +1,6 @@
 """open-review: puts a claim that no retry can mend on a person's desk, with the reason."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -8,6 +9,7 @@ from domain.claim_state import ClaimState
 from domain.ports import Clock
 from domain.redaction import redact
 from persistence.desk import Review
+from persistence.journal import CORRECTED
 from persistence.store import Store, Transaction
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
@@ -44,19 +46,27 @@ async def _open(tx: Transaction, review: Review, job_key: int, now: datetime) ->
     known = await tx.reviews.of_job(job_key)
     if known is not None:
         return known
-    review = await _with_claimed_protocol(tx, review)
+    review = await _in_the_light_of_its_sends(tx, review)
     review_id = await tx.reviews.open(review, job_key=job_key, now=now)
     await tx.claims.move(review.claim_id, ClaimState.IN_REVIEW, now=now, reason=review.reason)
     await tx.journal.write(review.claim_id, "review_opened", review.reason, now=now)
     return review_id
 
 
-async def _with_claimed_protocol(tx: Transaction, review: Review) -> Review:
-    """A damaged answer may have named the protocol: a hint for the person, no proof."""
+async def _in_the_light_of_its_sends(tx: Transaction, review: Review) -> Review:
+    """What the person must know of sends without an answer before the claim may go out again."""
+    if not await tx.attempts.answer_was_lost(review.claim_id):
+        return review
+    unknown = review.reason == ReviewReason.MAX_RETRIES_EXCEEDED
+    reason = ReviewReason.ARRIVAL_UNKNOWN if unknown else review.reason
+    hints = [hint async for hint in _hints(tx, review)]
+    return replace(review, reason=reason, detail="; ".join(filter(None, (review.detail, *hints))))
+
+
+async def _hints(tx: Transaction, review: Review) -> AsyncIterator[str]:
     if review.reason != ReviewReason.PROTOCOL_MISSING:
-        return review
-    claimed = await tx.attempts.claimed_protocol(review.claim_id)
-    if claimed is None:
-        return review
-    hint = f"a damaged answer names protocol {claimed}: ask the payer whether it is right"
-    return replace(review, detail=f"{review.detail}; {hint}" if review.detail else hint)
+        yield "the payer may have it, an answer was lost: ask the payer before it is sent again"
+    if claimed := await tx.attempts.claimed_protocol(review.claim_id):
+        yield f"a damaged answer names protocol {claimed}: ask the payer whether it is right"
+    if any(entry.event == CORRECTED for entry in await tx.journal.of_claim(review.claim_id)):
+        yield "the file was corrected since: the payer may hold the earlier one"

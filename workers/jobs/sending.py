@@ -76,7 +76,7 @@ async def record(tx: Transaction, sent: Submission, settled: Settled, now: datet
             await write(claim_id, "accepted", line, now=now)
         case ProtocolMissing():
             reason = "the payer has it; the answer with the protocol was lost"
-            await move(claim_id, ClaimState.FAILED, now=now, reason=reason)
+            await move(claim_id, ClaimState.SUBMITTING, now=now, reason=reason)  # it has not failed
             await write(claim_id, "protocol_missing", reason, now=now)
         case Failed(error, _) | AnswerLost(error, _):
             await move(claim_id, ClaimState.FAILED, now=now, reason=redact(error))

@@ -14,6 +14,8 @@ from domain.policy import Policy
 from domain.ports import Clock
 from domain.submission import AnswerLost, PayerGateway, Settled, Submission, settle
 from persistence.attempts import ACCESS_DENIED
+from persistence.cipher import Cipher
+from persistence.payloads import open_payload
 from persistence.store import Store, Transaction
 from workers.idempotency import Operation
 from workers.jobs.decisions import PolicyNow
@@ -52,9 +54,14 @@ SEND_ONCE = Operation(
 
 
 def submit_claim(
-    store: Store, payer: PayerGateway, policy: PolicyNow, clock: Clock, waker: Waker
+    store: Store,
+    payer: PayerGateway,
+    policy: PolicyNow,
+    clock: Clock,
+    waker: Waker,
+    cipher: Cipher | None = None,
 ) -> JobHandler:
-    """The handler; its lock outlives the slowest payer."""
+    """The handler; its lock outlives the slowest payer. Without a cipher no file goes along."""
 
     async def handle(job: Job, given: Input) -> Outcome:
         try:
@@ -62,7 +69,7 @@ def submit_claim(
         except InvalidInput as refused:
             return Incident(str(refused))
         now, limits = await clock.now(), _within(policy(), waker.book.of(claim.payer_id))
-        begun = await store.run(lambda tx: _begin(tx, job, claim, limits, now))
+        begun = await store.run(lambda tx: _begin(tx, job, claim, _Terms(limits, cipher, now)))
         if not isinstance(begun, Submission):
             return begun
         settled = settle(await payer.send(begun, now), answer_was_lost_before=begun.after_lost_answer)
@@ -81,6 +88,13 @@ def submit_claim(
 
 
 @dataclass(frozen=True, slots=True)
+class _Terms:
+    limits: Limits
+    cipher: Cipher | None
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class _Sent:
     submission: Submission
     settled: Settled
@@ -90,7 +104,7 @@ class _Sent:
 
 
 async def _begin(
-    tx: Transaction, job: Job, claim: Arriving, limits: Limits, now: datetime
+    tx: Transaction, job: Job, claim: Arriving, terms: _Terms
 ) -> Submission | Complete | Throw | Incident:
     """Record that the claim leaves, or waits; a job that knows its answer gets it back instead."""
     earlier = await tx.attempts.of_job(job.key)
@@ -100,10 +114,11 @@ async def _begin(
         status = await tx.payers.find(claim.payer_id)
         if status and status.state is PayerState.STOPPED:
             return access_denied(claim.payer_id, status.reason)
-    admission = await admit(tx, claim, limits, now)
+    now = terms.now
+    admission = await admit(tx, claim, terms.limits, now)
     match admission.verdict:
         case Go():
-            return await _leave(tx, job, claim, now, until=now + limits.lease)
+            return await _leave(tx, job, claim, terms)
         case Hold(resume_at, _, reason):
             wait = record_hold if admission.is_first else move_to_wait
             await wait(tx, claim, reason, resume_at, now)
@@ -114,12 +129,21 @@ async def _begin(
             assert_never(admission.verdict)
 
 
-async def _leave(tx: Transaction, job: Job, claim: Arriving, now: datetime, *, until: datetime) -> Submission:
-    attempt = await tx.attempts.start(claim.claim_id, job.key, now=now)
-    lost = await tx.attempts.answer_was_lost(claim.claim_id, before=attempt)
-    await tx.payers.send_began(claim.claim_id, attempt, claim.payer_id, until=until)
-    await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.SUBMITTING, now=now)
-    return Submission(claim.claim_id, claim.payer_id, attempt, lost)
+async def _leave(tx: Transaction, job: Job, claim: Arriving, terms: _Terms) -> Submission:
+    claim_id, payer_id, now = claim.claim_id, claim.payer_id, terms.now
+    content = await _file(tx, terms.cipher, claim_id)
+    attempt = await tx.attempts.start(claim_id, job.key, now=now)
+    lost = await tx.attempts.answer_was_lost(claim_id, before=attempt)
+    undone = await tx.attempts.was_undone(claim_id, before=attempt)
+    await tx.payers.send_began(claim_id, attempt, payer_id, until=now + terms.limits.lease)
+    await tx.claims.put(claim_id, payer_id, ClaimState.SUBMITTING, now=now)
+    return Submission(claim_id, payer_id, attempt, lost, undone, content)
+
+
+async def _file(tx: Transaction, cipher: Cipher | None, claim_id: str) -> bytes | None:
+    """The claim's file; read before the send is written down, since a key that fails is no lost answer."""
+    stored = await tx.payloads.find(claim_id) if cipher else None
+    return open_payload(cipher, claim_id, stored) if cipher and stored else None
 
 
 async def _give_up(tx: Transaction, claim: Arriving, stop: Stop, now: datetime) -> Throw:

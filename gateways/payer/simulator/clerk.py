@@ -28,6 +28,9 @@ class Mood:
     answered: bool = True
 
 
+GOOD = Mood()
+
+
 class Clerk:
     """One payer's clerk."""
 
@@ -41,9 +44,9 @@ class Clerk:
         asked = read_request(body)
         complaint = self._checks.complaint(asked)
         if asked is None or isinstance(complaint, FaultWord):
-            return self._fault(asked, complaint or FaultWord.WRONG_SCHEMA, now)
+            return self._fault(asked, complaint or FaultWord.WRONG_SCHEMA, now, mood)
         if complaint:
-            return self.refuse(asked, complaint, now)
+            return self.refuse(asked, complaint, now, mood)
         match asked.operation:
             case "loteGuiasWS":
                 return self._batch(asked, now, mood)
@@ -52,25 +55,29 @@ class Clerk:
             case _:
                 return self._cancel(asked, now)
 
-    def refuse(self, asked: Asked, code: str, now: datetime) -> Answer:
+    def refuse(self, asked: Asked, code: str, now: datetime, mood: Mood = GOOD) -> Answer:
         """Refuse a request by a code."""
-        self._record(asked, f"refused:{code}", now)
+        self._record(asked, f"refused:{code}", now, mood=mood)
         if asked.operation == "solicitacaoStatusProtocoloWS":
             return Answer(200, replies.status_refusal(self._head(asked, now), code))
         return Answer(200, replies.refusal(self._head(asked, now), code))
 
-    def _fault(self, asked: Asked | None, word: FaultWord | str, now: datetime) -> Answer:
-        self._record(asked, f"fault:{word}", now)
+    def _fault(self, asked: Asked | None, word: FaultWord | str, now: datetime, mood: Mood) -> Answer:
+        self._record(asked, f"fault:{word}", now, mood=mood)
         return Answer(500, replies.fault(FaultWord(word), encoding=self._payer.encoding))
 
     def _batch(self, asked: Asked, now: datetime, mood: Mood) -> Answer:
         known, older = self._payer.registro_ans, self._payer.version < Version.V4_03_00
-        if self._ledger.taken(known, asked.lote or ""):
-            return self.refuse(asked, "1308" if older else "3268", now)
+        if self._ledger.taken(known, asked.lote or "") or self._is_spent(asked):
+            return self.refuse(asked, "1308" if older else "3268", now, mood)
         if self._ledger.has_guide(known, asked.guides):
-            return self.refuse(asked, "1308", now)
+            return self.refuse(asked, "1308", now, mood)
         entry = self._record(asked, TAKEN, now, mood=mood, protocol=self._ledger.next_protocol())
         return Answer(200, replies.receipt(self._head(asked, now), entry, tuple(_cards(asked)), mood.glosa))
+
+    def _is_spent(self, asked: Asked) -> bool:
+        keeps = self._payer.cancelled_numbers == "spent"
+        return keeps and self._ledger.was_cancelled(self._payer.registro_ans, asked.lote or "")
 
     def _status(self, asked: Asked, now: datetime) -> Answer:
         entry = self._ledger.by_protocol(self._payer.registro_ans, asked.protocol or "")
@@ -106,7 +113,7 @@ class Clerk:
         verdict: str,
         now: datetime,
         *,
-        mood: Mood | None = None,
+        mood: Mood = GOOD,
         protocol: str | None = None,
     ) -> Entry:
         entry = Entry(
@@ -117,7 +124,7 @@ class Clerk:
             lote=asked.lote if asked else None,
             protocol=protocol,
             guides=asked.guides if asked else (),
-            answered=mood.answered if mood else True,
+            answered=mood.answered,
         )
         self._ledger.record(entry)
         return entry

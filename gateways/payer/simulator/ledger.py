@@ -31,6 +31,7 @@ class Ledger:
         self._file = file
         self._entries: list[Entry] = []
         self._taken: dict[tuple[str, str], Entry] = {}
+        self._cancelled: set[tuple[str, str]] = set()
         self._guides: set[tuple[str, str]] = set()
         self._arrivals: Counter[tuple[str, str]] = Counter()
         self._protocols = 0
@@ -52,6 +53,10 @@ class Ledger:
     def taken(self, payer: str, lote: str) -> Entry | None:
         """The entry by which the payer took a batch, if it did and did not cancel it."""
         return self._taken.get((payer, lote))
+
+    def was_cancelled(self, payer: str, lote: str) -> bool:
+        """Whether the payer once took a batch and cancelled it."""
+        return (payer, lote) in self._cancelled
 
     def by_protocol(self, payer: str, protocol: str) -> Entry | None:
         """The batch behind a protocol."""
@@ -86,6 +91,7 @@ class Ledger:
             self._guides.update((entry.payer, guide) for guide in entry.guides)
             self._protocols = max(self._protocols, int(entry.protocol or 0) - 900_000_000_000)
         if entry.verdict == CANCELLED and (gone := self._taken.pop(key, None)):
+            self._cancelled.add(key)
             self._guides.difference_update((entry.payer, guide) for guide in gone.guides)
 
 

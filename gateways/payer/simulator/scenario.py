@@ -170,6 +170,7 @@ class PayerScenario(_Part):
         StatusStep(after=timedelta(days=10), status=6),
     )
     cancel_status: int | None = Field(default=None, ge=1, le=6)  # none: by what is known
+    cancelled_numbers: Literal["free", "spent"] = "free"  # whether one may come again
 
 
 class Scenario(_Part):

@@ -12,9 +12,12 @@ from gateways.clock import WallClock
 from gateways.tiss.client import open_client
 from gateways.tiss.gateway import TissGateway
 from gateways.tiss.validation import Schemas
+from persistence.cipher import Cipher
 from persistence.database import open_database
+from persistence.keys import cipher_of, new_key
+from persistence.payloads import seal_payload
 from persistence.store import Store
-from tests.unit.tiss.samples import LOGIN, PAYER, file_bytes, file_text, payer
+from tests.unit.tiss.samples import LOGIN, NOW, PAYER, file_bytes, file_text, payer
 from workers.jobs.submit_claim import submit_claim
 from workers.logs import configure_logs
 from workers.payers.book import book_of
@@ -25,17 +28,20 @@ from workers.runtime import Incident, Job, Throw
 CLAIMS = 8
 
 
-async def payload(claim_id: str) -> bytes:
-    """The batch of a claim, numbered after it."""
-    number = claim_id.rpartition("-")[2]
-    return file_bytes(file_text(number, first=int(number)))
+async def keep(store: Store, cipher: Cipher, number: int) -> None:
+    """Store a claim's batch, numbered after it."""
+    claim_id, file = f"CLM-S-{number}", file_bytes(file_text(f"{number}", first=number))
+    sealed = seal_payload(cipher, claim_id, file)
+    await store.run(lambda tx: tx.payloads.put(claim_id, sealed, now=NOW))
 
 
 async def send_all(store: Store, gateway: PayerGateway, waker: Waker, first: int) -> list[str]:
     """Submit the claims of this process at once."""
-    handler = submit_claim(store, gateway, PolicySource(None).current, WallClock(), waker)
+    cipher = cipher_of(new_key("k1"))
+    handler = submit_claim(store, gateway, PolicySource(None).current, WallClock(), waker, cipher)
 
     async def one(number: int) -> str:
+        await keep(store, cipher, number)
         variables = {"claimId": f"CLM-S-{number}", "payerId": PAYER}
         outcome = await handler.handle(Job(number, handler.type, "Task", number, 3, {}, variables))
         if isinstance(outcome, Throw):
@@ -52,7 +58,7 @@ async def main(database: str, endpoint: str, first: int) -> None:
     store = Store(open_database(database))
     async with open_client(settings, Schemas()) as client:
         waker = Waker(store, book_of({PAYER: settings}))
-        gateway = TissGateway({PAYER: client}, payload)
+        gateway = TissGateway({PAYER: client})
         print(json.dumps(await send_all(store, gateway, waker, first)))
 
 

@@ -203,10 +203,7 @@ async def test_what_cannot_be_written_in_the_payers_encoding_never_leaves_unless
 
 
 async def send_file(client: TissClient, data: bytes) -> object:
-    async def payload(_claim: str) -> bytes:
-        return data
-
-    return await TissGateway({PAYER: client}, payload).send(Submission("CLM-1", PAYER, 1), NOW)
+    return await TissGateway({PAYER: client}).send(Submission("CLM-1", PAYER, 1, content=data), NOW)
 
 
 async def test_the_gateway_speaks_the_domains_words_and_tells_a_listener_all() -> None:
@@ -215,20 +212,21 @@ async def test_the_gateway_speaks_the_domains_words_and_tells_a_listener_all() -
     async def listener(_submission: Submission, outcome: SubmissionOutcome) -> None:
         heard.append(outcome)
 
-    async def payload(claim: str) -> bytes:
-        return file_bytes(file_text(claim.removeprefix("CLM-"))) if claim != "CLM-0" else b"junk"
-
+    first = Submission("CLM-7", PAYER, 1, content=file_bytes(file_text("7")))
     rules = {"rules": [{"lote": "7", "arrivals": [1], "then": {"do": "lose-answer"}}]}
     async with stage(rules) as played:
-        gateway: PayerGateway = TissGateway({PAYER: played.client}, payload, listener)
-        assert isinstance(await gateway.send(Submission("CLM-7", PAYER, 1), NOW), AnswerLost)
-        assert await gateway.send(Submission("CLM-7", PAYER, 2), NOW) == Duplicate("TISS:3268")
-        unknown = await gateway.send(Submission("CLM-7", "000000", 1), NOW)
-        unreadable = await gateway.send(Submission("CLM-0", PAYER, 1), NOW)
+        gateway: PayerGateway = TissGateway({PAYER: played.client}, listener=listener)
+        assert isinstance(await gateway.send(first, NOW), AnswerLost)
+        assert await gateway.send(replace(first, attempt=2), NOW) == Duplicate("TISS:3268")
+        unknown = await gateway.send(replace(first, payer_id="000000"), NOW)
+        unreadable = await gateway.send(replace(first, content=b"junk"), NOW)
+        without_a_file = await gateway.send(replace(first, content=None), NOW)
     assert isinstance(unknown, Failed)
     assert unknown.code == "FAULT:DestinatarioInvalido"
     assert isinstance(unreadable, Failed)
     assert unreadable.code == "FAULT:SchemaInvalido"
+    assert isinstance(without_a_file, Failed)
+    assert "No file is stored" in without_a_file.error
     assert [type(outcome) for outcome in heard] == [Ambiguous, KnownAlready]
 
 

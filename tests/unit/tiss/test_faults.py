@@ -56,6 +56,7 @@ EXPECTED: dict[str, type[Failure]] = {
     "HTTP:413": Refused,
     "HTTP:415": Refused,
     "HTTP:422": Refused,
+    "CANCEL:4": Transient,
     "HTTP:425": Transient,
     "HTTP:429": Transient,
     "HTTP:500": Ambiguous,

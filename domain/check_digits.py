@@ -1,5 +1,17 @@
 """Tells a person's number by its check digits: CPF (11 digits) and CNS (15 digits)."""
 
+import re
+
+_GAP = r"[\W_]{0,2}"
+_CPF = re.compile(rf"(?<!\d)(?=(\d{{3}}(?:{_GAP}\d{{3}}){{2}}{_GAP}\d{{2}})(?!\d))", re.ASCII)
+_CNS = re.compile(rf"(?<!\d)(?=(\d{{3}}(?:{_GAP}\d{{4}}){{3}})(?!\d))", re.ASCII)
+
+
+def holds_personal(text: str) -> bool:
+    """Whether a valid CPF or CNS stands in the text, bare or as people write it."""
+    written = (*_CPF.findall(text), *_CNS.findall(text))
+    return any(is_personal(re.sub(r"\D", "", number, flags=re.ASCII)) for number in written)
+
 
 def is_personal(digits: str) -> bool:
     """Whether the digits are a valid CPF or CNS."""

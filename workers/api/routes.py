@@ -15,7 +15,7 @@ from workers.api.body import is_xml, read_body
 from workers.api.errors import HANDLERS, Problem, answer
 from workers.api.tokens import Doorkeeper
 from workers.intake import Intake, Known, Parcel
-from workers.intake.claim_ids import given_claim_id
+from workers.intake.claim_ids import read_claim_id
 
 Answering = Callable[[Request], Awaitable[Response]]
 
@@ -67,7 +67,7 @@ async def _submit(request: Request, intake: Intake) -> Response:
 
 
 async def _show(request: Request, intake: Intake) -> Response:
-    claim_id = given_claim_id(request.path_params["claim_id"])
+    claim_id = read_claim_id(request.path_params["claim_id"])
     claim = await intake.store.look(lambda tx: tx.claims.find(claim_id.value))
     if claim is None:
         remedy = "Hand it in with POST /api/claims."

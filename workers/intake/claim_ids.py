@@ -3,6 +3,7 @@
 import hashlib
 import re
 
+from domain.check_digits import holds_personal
 from domain.claim import CLAIM_ID_SHAPE, ClaimId
 from gateways.tiss.parties import Provider
 from workers.intake.refusal import malformed
@@ -14,12 +15,24 @@ _HASH_DIGITS = 18  # more than a batch number may have: the two forms never meet
 
 def derived_claim_id(registro_ans: str, provider: Provider, batch_number: str) -> ClaimId:
     """`CLM-<registroANS>-<provider>-<numeroLote>`; what would not fit, or is a person's, as a number."""
-    number = batch_number if _DIGITS.fullmatch(batch_number) else _number(batch_number)
-    return ClaimId(f"CLM-{registro_ans}-{_provider(provider)}-{number}")
+    return ClaimId(f"CLM-{registro_ans}-{_provider(provider)}-{_shown(batch_number, _DIGITS)}")
 
 
 def given_claim_id(text: str) -> ClaimId:
-    """The id a user chose."""
+    """The id a user chose; it stands in the engine and in logs, where no person's number may stand."""
+    claim_id = read_claim_id(text)
+    if holds_personal(text):
+        raise malformed(
+            "claimId",
+            "it holds a CPF or a CNS, by its check digits",
+            rule="no person's number in a claim id",
+            remedy="Choose an id without it, or leave it out.",
+        )
+    return claim_id
+
+
+def read_claim_id(text: str) -> ClaimId:
+    """An id that somebody asks about."""
     try:
         return ClaimId(text)
     except ValueError as error:
@@ -32,9 +45,11 @@ def given_claim_id(text: str) -> ClaimId:
 
 
 def _provider(provider: Provider) -> str:
-    if provider.kind != "CPF" and _PLAIN.fullmatch(provider.value):
-        return provider.value
-    return _number(provider.value)
+    return _number(provider.value) if provider.kind == "CPF" else _shown(provider.value, _PLAIN)
+
+
+def _shown(text: str, form: re.Pattern[str]) -> str:
+    return text if form.fullmatch(text) and not holds_personal(text) else _number(text)
 
 
 def _number(text: str) -> str:

@@ -47,6 +47,7 @@ def test_several_files_end_in_a_summary_and_name_the_bad_ones(tmp_path: Path, go
         ([], {"PAYERS_FILE": "/nowhere.toml"}, "PAYERS_FILE"),
         (["--deadline", "soon"], {}, "deadline"),
         (["--claim-id", "12"], {}, "claimId"),
+        (["--claim-id", "CLM-1-52998224725"], {}, "claimId: it holds a CPF"),
     ],
 )
 def test_what_cannot_be_is_one_line(

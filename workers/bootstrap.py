@@ -143,7 +143,8 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
     memory, terms = read_memory_settings(), read_intake_settings().terms(policy.current().zone)
     practice = _practice_payer(settings)
     async with AsyncExitStack() as stack:
-        channels = await stack.enter_async_context(open_channels(settings.payers_file))
+        opened = open_channels(settings.payers_file, settings.payer_trace_dir)
+        channels = await stack.enter_async_context(opened)
         database = open_database(settings.database)
         stack.push_async_callback(database.dispose)
         await require_current(database)

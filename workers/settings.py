@@ -57,6 +57,7 @@ class Settings(BaseSettings):
     database_url: str | None = None
     payer_script: Path | None = None
     payers_file: Path | None = None
+    payer_trace_dir: Path | None = None
     policy_file: Path | None = None
     handler_limits: dict[JobType, HandlerLimits] = {}
     drain_seconds: float = Field(default=20.0, ge=0)

@@ -13,8 +13,10 @@ from gateways.tiss.client import TissClient
 from gateways.tiss.gateway import NO_FILE, TissGateway
 from gateways.tiss.lote import LoteRefusedError
 from gateways.tiss.settings import PayerSettings, PayerSettingsError, read_payers
+from gateways.tiss.trace import trace_into
 from gateways.tiss.transport import open_line
 from gateways.tiss.validation import Schemas
+from gateways.tiss.witness import Witness
 from persistence.cipher import Cipher
 from persistence.payloads import open_payload
 from persistence.store import Store, Transaction
@@ -38,8 +40,13 @@ class PayerChannel:
 
 
 @asynccontextmanager
-async def open_channels(file: Path | None) -> AsyncIterator[Mapping[str, PayerChannel]]:
-    """A channel to each payer of the file, closed at the end; none without a file."""
+async def open_channels(
+    file: Path | None, trace: Path | None = None
+) -> AsyncIterator[Mapping[str, PayerChannel]]:
+    """A channel to each payer of the file, closed at the end; none without a file.
+
+    What was said without persons goes into the folder `trace`.
+    """
     payers = configured(file)
     async with AsyncExitStack() as stack:
         sending, checking = Schemas(), Schemas()
@@ -47,8 +54,8 @@ async def open_channels(file: Path | None) -> AsyncIterator[Mapping[str, PayerCh
         for name, payer in payers.items():
             with _named():
                 line = await stack.enter_async_context(open_line(payer))
-            clients = TissClient(payer, line, sending), TissClient(payer, line, checking)
-            channels[name] = PayerChannel(payer, *clients)
+            client = TissClient(payer, line, sending, witness=_witness(trace, name))
+            channels[name] = PayerChannel(payer, client, TissClient(payer, line, checking))
         yield channels
 
 
@@ -56,6 +63,13 @@ def configured(file: Path | None) -> Mapping[str, PayerSettings]:
     """The payers of the file; none without a file."""
     with _named():
         return read_payers(file, os.environ) if file else {}
+
+
+def _witness(folder: Path | None, payer_id: str) -> Witness | None:
+    try:
+        return trace_into(folder, payer_id) if folder else None
+    except OSError as error:
+        raise SettingsError(f"PAYER_TRACE_DIR: {folder} cannot be made ({error.strerror}).") from error
 
 
 @contextmanager

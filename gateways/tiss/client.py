@@ -12,14 +12,13 @@ from lxml import etree
 from gateways.tiss.judgement import Reply, judge_cancel, judge_status, judge_submission
 from gateways.tiss.lote import Lote
 from gateways.tiss.messages import Batch, Header, cancel_message, envelope, lote_message, seal, status_message
-from gateways.tiss.names import Transaction, local
+from gateways.tiss.names import Transaction
 from gateways.tiss.outcomes import CancelOutcome, Refused, StatusOutcome, SubmissionOutcome
 from gateways.tiss.parties import Payer, Provider
-from gateways.tiss.redaction import personal_values
 from gateways.tiss.settings import PayerSettings
 from gateways.tiss.transport import Line, Request, open_line
 from gateways.tiss.validation import Schemas, Violation, unwritable
-from gateways.tiss.witness import Exchange, Witness, describe
+from gateways.tiss.witness import Witness, seen
 
 _NOT_SENT = "FAULT:SchemaInvalido"
 _SHOWN = 5
@@ -126,8 +125,7 @@ class TissClient:
         request = Request(url, envelope(message, self._payer.encoding), call.now)
         reply = await self._line.ask(request)
         if self._witness:
-            seen = describe(reply, personal_values(message))
-            self._witness(Exchange(local(str(message.tag)), call.sequence, seen))
+            self._witness(seen(message, reply, call.sequence, call.now))
         return reply
 
 

@@ -7,6 +7,7 @@ from copy import deepcopy
 from lxml import etree
 
 from domain.catalog import plain
+from domain.check_digits import holds_personal
 from domain.redaction import REMOVED, redact, shorten
 from gateways.tiss.names import local
 
@@ -40,6 +41,7 @@ _KEPT = frozenset(
         "valorLiberado",
     }
 )
+_WORDS = frozenset({"tipoTransacao", "tissFault", "faultcode"})  # kept without a digit too
 _PERSONAL = frozenset(
     {
         "numeroCarteira",
@@ -104,4 +106,10 @@ def _shown(element: etree._Element) -> str | None:
     text = (element.text or "").strip()
     if len(element) or not text:
         return None
-    return text if local(str(element.tag)) in _KEPT and _PLAIN.fullmatch(text) else REMOVED
+    return text if _is_business(local(str(element.tag)), text) else REMOVED
+
+
+def _is_business(name: str, text: str) -> bool:
+    if name not in _KEPT or not _PLAIN.fullmatch(text) or holds_personal(text):
+        return False
+    return name in _WORDS or any(letter.isdigit() for letter in text)

@@ -2,9 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import datetime
+
+from lxml import etree
 
 from gateways.tiss.judgement import Broken, Reply
-from gateways.tiss.redaction import redacted_xml, without
+from gateways.tiss.names import local
+from gateways.tiss.redaction import personal_values, redacted_xml, without
 from gateways.tiss.xml import Limits, XmlRefusedError, parse
 
 
@@ -12,12 +16,21 @@ from gateways.tiss.xml import Limits, XmlRefusedError, parse
 class Exchange:
     """One message and what came back, told without personal data."""
 
+    at: datetime
     message: str
     sequence: str
+    request: str
     answer: str
 
 
 Witness = Callable[[Exchange], None]
+
+
+def seen(message: etree._Element, reply: Reply, sequence: str, at: datetime) -> Exchange:
+    """An exchange without persons: by path, and by the values that the message holds."""
+    values = personal_values(message)
+    request = without(redacted_xml(message), values)
+    return Exchange(at, local(str(message.tag)), sequence, request, describe(reply, values))
 
 
 def describe(reply: Reply, values: Iterable[str]) -> str:

@@ -265,6 +265,7 @@ async def test_a_witness_sees_every_exchange_and_no_person() -> None:
         await client.submit(lote(), CALL)
         await client.status(PROVIDER, "1", CALL)
     assert [exchange.message for exchange in seen] == ["loteGuiasWS", "solicitacaoStatusProtocoloWS"]
+    assert "<ans:numeroLote>200000000001</ans:numeroLote>" in seen[0].request
     assert CARD not in repr(seen)
     assert DOCTOR not in repr(seen)
 

@@ -36,10 +36,14 @@ class Glosa:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The payer took the claim and gave its protocol number; glosas may come with it."""
+    """The payer took the claim and gave its protocol number; `total` is the amount it says it received.
+
+    Glosas may come with it.
+    """
 
     protocol_number: str
     glosas: tuple[Glosa, ...] = ()
+    total: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,8 +137,8 @@ def speaks_of_outage(outcome: SubmissionOutcome | StatusOutcome | CancelOutcome)
 def as_send_outcome(outcome: SubmissionOutcome) -> SendOutcome:
     """The same in the domain's words."""
     match outcome:
-        case Taken(protocol=protocol, glosas=glosas):
-            return Accepted(protocol, glosas)
+        case Taken(protocol, total, glosas):
+            return Accepted(protocol, glosas, total)
         case KnownAlready(code=code):
             return Duplicate(code)
         case Ambiguous(code, error, retry_after, payer_down, protocol):

@@ -34,6 +34,7 @@ from workers.payers.probing import probe_all
 from workers.payers.waking import Waker
 from workers.policy import load_policy
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
+from workers.runtime.outcome_json import from_json
 
 PAYER = "999999"
 DOWN = Failed("SERVICE_UNAVAILABLE - 503", "HTTP:503", payer_down=True)
@@ -215,12 +216,39 @@ async def test_the_payers_wish_and_its_maintenance_are_kept(scene: Scene) -> Non
     assert resume_at(await scene.submit(3)) == later(hours=3)
 
 
-async def test_glosas_stand_in_the_journal_and_name_no_guide(scene: Scene) -> None:
-    scene.answer = Accepted("P-1", (Glosa("guide", "1801", "PROCEDIMENTO INVÁLIDO", "GP-0001"),) * 2)
+async def test_the_total_and_the_guides_of_glosas_are_kept_and_the_engine_does_not_hear_of_them(
+    scene: Scene,
+) -> None:
+    on_guides = [Glosa("guide", "1801", "PROCEDIMENTO INVÁLIDO", f"GP-{n}") for n in (2, 1, 1)]
+    scene.answer = Accepted("P-1", (Glosa("protocol", "1001", "CARTEIRA"), *on_guides), "450.00")
+    told = await scene.submit(1)
+    assert told == Complete({"protocolNumber": "P-1"})
+    async with scene.store.reading() as tx:
+        [entry] = await tx.journal.of_claim("CLM-D-1")
+        attempt = await tx.attempts.of_job(1)
+    assert entry.detail == (
+        "send 1, protocol P-1, total 450.00, with glosas: 1001 CARTEIRA (protocol, 1x); "
+        "1801 PROCEDIMENTO INVÁLIDO (guide, 3x: GP-1, GP-2)"
+    )
+    assert attempt
+    assert attempt.result
+    assert attempt.result["total"] == "450.00"
+    assert attempt.result["glosas"][:2] == [
+        {"level": "protocol", "code": "1001", "guide": None},
+        {"level": "guide", "code": "1801", "guide": "GP-2"},
+    ]
+    assert from_json(attempt.result) == told  # what a redelivered job is answered
+
+
+async def test_of_very_many_guides_the_journal_names_the_first_and_the_attempt_all(scene: Scene) -> None:
+    scene.answer = Accepted("P-1", tuple(Glosa("guide", "1801", "X", f"GP-{n:03}") for n in range(12)))
     await scene.submit(1)
     async with scene.store.reading() as tx:
         [entry] = await tx.journal.of_claim("CLM-D-1")
-    assert entry.detail == "send 1, protocol P-1, with glosas: 1801 PROCEDIMENTO INVÁLIDO (guide, 2x)"
+        attempt = await tx.attempts.of_job(1)
+    assert entry.detail.endswith("GP-008, GP-009 and 2 more)")
+    assert attempt
+    assert len((attempt.result or {})["glosas"]) == 12
 
 
 async def test_what_a_damaged_answer_claims_is_told_to_the_person_who_looks_for_it(scene: Scene) -> None:

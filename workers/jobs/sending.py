@@ -1,8 +1,8 @@
 """What a send came to: what the process is told, and what is written down."""
 
-from collections import Counter
+from dataclasses import replace
 from datetime import datetime
-from typing import assert_never
+from typing import Any, assert_never
 
 from bpmn.names import ErrorCode
 from domain.breaker import Stop
@@ -25,6 +25,7 @@ from persistence.store import Transaction
 from workers.payers.door import Arriving
 from workers.runtime.outcome import Complete, Incident, Throw
 
+GUIDES_SHOWN = 10
 OUTCOME_NAMES = {
     Accepted: "ACCEPTED",
     ProtocolMissing: "PROTOCOL_MISSING",
@@ -70,9 +71,10 @@ async def record(tx: Transaction, sent: Submission, settled: Settled, now: datet
     """Where the claim stands after a send, and its line in the journal."""
     claim_id, write, move = sent.claim_id, tx.journal.write, tx.claims.move
     match settled:
-        case Accepted(protocol, glosas):
+        case Accepted(protocol, glosas, total):
             await move(claim_id, ClaimState.ACCEPTED, now=now, protocol_number=protocol, reason=None)
-            line = f"send {sent.attempt}, protocol {protocol}{_with_glosas(glosas)}"
+            amount = f", total {total}" if total else ""
+            line = f"send {sent.attempt}, protocol {protocol}{amount}{_with_glosas(glosas)}"
             await write(claim_id, "accepted", line, now=now)
         case ProtocolMissing():
             reason = "the payer has it; the answer with the protocol was lost"
@@ -125,7 +127,28 @@ def access_denied(payer_id: str, error: str) -> Incident:
     return Incident(advice, is_undone=True)
 
 
+def accepted_with(settled: Settled) -> dict[str, Any]:
+    """What the payer said beside the protocol, in business numbers; kept here, never told the engine."""
+    if not isinstance(settled, Accepted) or not (settled.total or settled.glosas):
+        return {}
+    glosas = [{name: getattr(glosa, name) for name in ("level", "code", "guide")} for glosa in settled.glosas]
+    return {"total": settled.total, "glosas": glosas}
+
+
 def _with_glosas(glosas: tuple[Glosa, ...]) -> str:
-    numbers = Counter((glosa.code, glosa.level, glosa.meaning) for glosa in glosas)
-    lines = (f"{code} {meaning} ({level}, {n}x)" for (code, level, meaning), n in numbers.items())
+    lines = (_line(kind, guides) for kind, guides in _by_kind(glosas).items())
     return f", with glosas: {'; '.join(lines)}" if glosas else ""
+
+
+def _by_kind(glosas: tuple[Glosa, ...]) -> dict[Glosa, list[str | None]]:
+    kinds: dict[Glosa, list[str | None]] = {}
+    for glosa in glosas:
+        kinds.setdefault(replace(glosa, guide=None), []).append(glosa.guide)
+    return kinds
+
+
+def _line(kind: Glosa, guides: list[str | None]) -> str:
+    named = sorted({guide for guide in guides if guide})
+    more = f" and {len(named) - GUIDES_SHOWN} more" if len(named) > GUIDES_SHOWN else ""
+    where = f": {', '.join(named[:GUIDES_SHOWN])}{more}" if named else ""
+    return f"{kind.code} {kind.meaning} ({kind.level}, {len(guides)}x{where})"

@@ -21,6 +21,7 @@ from workers.idempotency import Operation
 from workers.jobs.decisions import PolicyNow
 from workers.jobs.sending import (
     OUTCOME_NAMES,
+    accepted_with,
     access_denied,
     deadline_near,
     failed,
@@ -156,7 +157,8 @@ async def _give_up(tx: Transaction, claim: Arriving, stop: Stop, now: datetime) 
 async def _finish(tx: Transaction, send: _Sent, limits: Limits) -> Change:
     sent, now = send.submission, send.began
     change = await heard(tx, sent, send.settled, limits, send.ended)
-    result = None if isinstance(send.told, Incident) else to_json(send.told) | _claimed(send.settled)
+    said = _claimed(send.settled) | accepted_with(send.settled)
+    result = None if isinstance(send.told, Incident) else to_json(send.told) | said
     await tx.attempts.finish(sent.claim_id, sent.attempt, OUTCOME_NAMES[type(send.settled)], result, now=now)
     await record(tx, sent, send.settled, now)
     return change

@@ -172,7 +172,7 @@ def test_the_payers_wish_to_wait_is_kept_where_a_resend_can_help() -> None:
 
 def test_outcomes_become_the_domains() -> None:
     glosas = (Glosa("guide", "1801", "PROCEDIMENTO INVÁLIDO", "GP-0001"),)
-    assert as_send_outcome(Taken("9", "1.00", glosas)) == Accepted("9", glosas)
+    assert as_send_outcome(Taken("9", "1.00", glosas)) == Accepted("9", glosas, "1.00")
     assert as_send_outcome(failure("TISS:3268")) == Duplicate("TISS:3268")
     domains = {
         Ambiguous: AnswerLost,

@@ -1,9 +1,21 @@
 """The hours in which a payer takes batches."""
 
 from datetime import datetime, time, timedelta
+from typing import Annotated, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+
+
+def _existing(zone: str) -> str:
+    try:
+        ZoneInfo(zone)
+    except (KeyError, ValueError, OSError) as error:  # a folder of zones is an OSError
+        raise ValueError("choose a zone such as America/Sao_Paulo") from error
+    return zone
+
+
+Zone = Annotated[str, AfterValidator(_existing)]
 
 
 class PostingHours(BaseModel):
@@ -13,7 +25,15 @@ class PostingHours(BaseModel):
 
     opens: time
     closes: time
-    zone: str = "America/Sao_Paulo"
+    zone: Zone = "America/Sao_Paulo"
+
+    @model_validator(mode="after")
+    def _opens_every_day(self) -> Self:
+        if self.opens.tzinfo or self.closes.tzinfo:
+            raise ValueError("opens and closes are local times: name the zone instead of an offset")
+        if self.opens == self.closes:
+            raise ValueError("opens and closes are the same: leave the hours out where it never closes")
+        return self
 
     def __str__(self) -> str:
         """The hours as people write them."""
@@ -22,7 +42,7 @@ class PostingHours(BaseModel):
     def covers(self, moment: datetime) -> bool:
         """Whether the payer takes batches at this moment."""
         now = moment.astimezone(ZoneInfo(self.zone)).time()
-        if self.opens <= self.closes:
+        if self.opens < self.closes:
             return self.opens <= now < self.closes
         return now >= self.opens or now < self.closes
 

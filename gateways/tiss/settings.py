@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Self
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
     AwareDatetime,
@@ -17,12 +16,13 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from domain.errors import Trouble
-from gateways.tiss.hours import PostingHours
+from gateways.tiss.hours import PostingHours, Zone
 from gateways.tiss.judgement import AnswerHash
 from gateways.tiss.names import Encoding, Version
 from gateways.tiss.parties import Login, Provider, ProviderKind
@@ -76,6 +76,7 @@ class BreakerSettings(_Part):
     """When sends to this payer are held, and how they begin again."""
 
     failures: int = Field(default=5, ge=1)
+    unclear_failures: int = Field(default=10, ge=1)
     first_wait_minutes: float = Field(default=5, gt=0)
     longest_wait_minutes: float = Field(default=60, gt=0)
     waiting_share: float = Field(default=0.5, ge=0.1, le=1)
@@ -111,23 +112,34 @@ class PayerSettings(_Part):
     key_password: SecretStr | None = None
     ca_file: Path | None = None
     timeouts: Timeouts = Timeouts()
-    at_once: int = Field(default=4, ge=1, le=1000)
+    lockout_after: int = Field(default=5, ge=0)
+    at_once: int = Field(default=4, ge=1, le=1000, validate_default=True)
     requests_per_minute: int | None = Field(default=None, ge=1)
+    zone: Zone = "America/Sao_Paulo"
     hours: PostingHours | None = None
     windows: tuple[MaintenanceWindow, ...] = ()
     breaker: BreakerSettings = BreakerSettings()
-    zone: str = "America/Sao_Paulo"
     max_answer_bytes: int = Field(default=5_000_000, ge=1_000, le=100_000_000)
     cancel_when_ambiguous: bool = False
 
-    @field_validator("zone")
+    @field_validator("at_once")
     @classmethod
-    def _zone_exists(cls, zone: str) -> str:
-        try:
-            ZoneInfo(zone)
-        except (ZoneInfoNotFoundError, ValueError) as error:
-            raise ValueError("choose a zone such as America/Sao_Paulo") from error
-        return zone
+    def _cannot_lock_the_account(cls, at_once: int, others: ValidationInfo) -> int:
+        """A password that was changed costs as many bad logins as sends are under way."""
+        lockout = others.data.get("lockout_after")
+        if others.data.get("login") and lockout and at_once >= lockout:
+            raise ValueError(
+                f"{at_once} sends at once could lock the login, which {lockout} bad ones do: "
+                "choose fewer than lockout_after, or set that as the payer says (0: it never locks)"
+            )
+        return at_once
+
+    @field_validator("hours")
+    @classmethod
+    def _in_the_payers_zone(cls, hours: PostingHours | None, others: ValidationInfo) -> PostingHours | None:
+        if hours is None or "zone" in hours.model_fields_set or "zone" not in others.data:
+            return hours
+        return hours.model_copy(update={"zone": others.data["zone"]})
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:

@@ -199,8 +199,6 @@ def test_a_window_over_the_opening_delays_it() -> None:
     morning = datetime(2026, 1, 13, 8, tzinfo=UTC)
     limits = Limits(hours=hours, windows=(Window(morning, morning + timedelta(hours=2)),))
     assert opening(limits, NOW) == morning + timedelta(days=1)
-    never = Limits(hours=PostingHours(opens=time(8), closes=time(8), zone="UTC"))
-    assert opening(never, NOW) > NOW
 
 
 def test_a_claim_goes_at_its_slot_or_later_and_waits_when_it_comes_early() -> None:

@@ -22,7 +22,15 @@ def test_the_payers_file_is_read_and_shows_the_defaults(tmp_path: Path) -> None:
     file = tmp_path / "payers.toml"
     file.write_text(block("payers.toml"), encoding="utf-8")
     settings = read_payers(file, {"PAYER_302147_PASSWORD": "x"})["302147"]
-    for name in ("encoding", "hash_encoding", "ascii_text", "answer_hash", "timeouts", "at_once"):
+    for name in (
+        "encoding",
+        "hash_encoding",
+        "ascii_text",
+        "answer_hash",
+        "timeouts",
+        "at_once",
+        "lockout_after",
+    ):
         assert getattr(settings, name) == PayerSettings.model_fields[name].default
 
 

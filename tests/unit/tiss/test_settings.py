@@ -71,7 +71,13 @@ def test_a_password_travels_as_md5_and_may_be_given_so() -> None:
         (("read = 300", "read = -1"), "timeouts.read"),
         (("read = 300", "total = 5"), "total must be at least twice connect"),
         (('name = "Operadora Exemplo"', 'surname = "x"'), "surname"),
-        (('name = "Operadora Exemplo"', 'zone = "Mars"'), "America/Sao_Paulo"),
+        (('name = "Operadora Exemplo"', 'zone = "Mars"'), "zone: Value error, choose a zone such as"),
+        (('name = "Operadora Exemplo"', 'zone = "America"'), "zone: Value error, choose a zone such as"),
+        (("20:00:00 }", '20:00:00, zone = "Mars" }'), "hours.zone: Value error, choose a zone such as"),
+        (("20:00:00", "08:00:00"), "hours: Value error, opens and closes are the same"),
+        (("20:00:00", '"20:00:00Z"'), "hours: Value error, opens and closes are local times"),
+        (("timeouts", "at_once = 5\ntimeouts"), "at_once: Value error, 5 sends at once could lock the login"),
+        (("timeouts", "lockout_after = 3\ntimeouts"), "at_once: Value error, 4 sends at once could lock"),
         (("[payers.999999]", "[payers"), "not TOML"),
     ],
 )
@@ -99,6 +105,28 @@ def test_bad_certificate_files_are_told_in_one_line(tmp_path: Path) -> None:
     for settings in (payer(ca_file=bad), payer(certificate=bad), payer(ca_file=tmp_path / "none.pem")):
         with pytest.raises(PayerSettingsError, match="certificate files cannot be used"):
             open_http(settings)
+
+
+def test_sends_at_once_stay_below_what_locks_a_login_unless_the_payer_never_locks() -> None:
+    login = {"login": "X", "password": "secret"}
+    assert payer(**login).at_once == 4
+    assert payer(**login, lockout_after=10, at_once=9).at_once == 9
+    assert payer(**login, lockout_after=0, at_once=64).at_once == 64
+    assert payer(at_once=64).at_once == 64
+    with pytest.raises(ValueError, match="choose fewer than lockout_after"):
+        payer(**login, lockout_after=10, at_once=10)
+
+
+def test_hours_are_in_the_payers_zone_unless_they_name_their_own() -> None:
+    hours = {"opens": "08:00", "closes": "20:00"}
+    inside = datetime(2026, 1, 15, 12, 30, tzinfo=UTC)  # 7:30 in Rio Branco, 9:30 in Sao Paulo
+    for settings, covers in (
+        (payer(hours=hours), True),
+        (payer(hours=hours, zone="America/Rio_Branco"), False),
+        (payer(hours=hours | {"zone": "America/Sao_Paulo"}, zone="America/Rio_Branco"), True),
+    ):
+        assert settings.hours
+        assert settings.hours.covers(inside) is covers
 
 
 @pytest.mark.parametrize(

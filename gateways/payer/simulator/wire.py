@@ -39,11 +39,6 @@ async def read_http(reader: asyncio.StreamReader) -> HttpRequest | None:
     return HttpRequest(method, path, body)
 
 
-def _headers(lines: list[str]) -> dict[str, str]:
-    parts = (line.partition(":") for line in lines)
-    return {name.strip().lower(): value.strip() for name, _, value in parts}
-
-
 async def deliver(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Send an answer, or lose it the way it says; the connection is over afterwards."""
     if answer.delay:

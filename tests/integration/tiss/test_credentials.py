@@ -3,14 +3,19 @@
 import asyncio
 import json
 import sys
+from datetime import datetime
+from itertools import pairwise
 
 import pytest
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncEngine
 
-from domain.payer_status import PayerState, PayerStatus
+from domain.payer_status import Limits, PayerState, PayerStatus
 from gateways.clock import WallClock
 from gateways.payer.simulator.scenario import Scenario
 from gateways.payer.simulator.server import simulated_payers
 from persistence.store import Store
+from persistence.tables import submission_attempts as attempts
 from tests.integration.databases import database, kind, postgres, postgres_url, store, url
 from tests.integration.tiss.sender import CLAIMS
 from tests.unit.tiss.samples import LOGIN, PAYER
@@ -37,14 +42,20 @@ async def two_workers(database_url: str, password: str) -> tuple[list[str], list
         return jobs, [entry.verdict for entry in simulator.ledger.entries]
 
 
-@pytest.mark.parametrize("proven", [False, True])
-async def test_two_workers_with_a_wrong_password_stop_before_the_lockout(
-    url: str, store: Store, proven: bool
-) -> None:
+async def known(store: Store, *, proven: bool) -> datetime:
+    """A payer we have heard of; returns since when."""
     now = await WallClock().now()
     async with store.transaction() as tx:
         await tx.payers.lock(PAYER, now=now)
         await tx.payers.save(PayerStatus(PAYER, now, proven=proven))
+    return now
+
+
+@pytest.mark.parametrize("proven", [False, True])
+async def test_two_workers_with_a_wrong_password_stop_before_the_lockout(
+    url: str, store: Store, proven: bool
+) -> None:
+    now = await known(store, proven=proven)
     jobs, seen = await two_workers(url, "0" * 32)
     incidents = [outcome for outcome in jobs if outcome.startswith("INCIDENT")]
     assert len(seen) == len(incidents)
@@ -62,7 +73,15 @@ async def test_two_workers_with_a_wrong_password_stop_before_the_lockout(
     assert sum(sends) == len(seen)
 
 
-async def test_two_workers_with_the_right_password_send_within_the_pace(url: str) -> None:
+async def test_two_workers_with_the_right_password_send_within_the_pace(
+    url: str, store: Store, database: AsyncEngine
+) -> None:
+    await known(store, proven=True)  # or it would be the trial that holds the others back
     jobs, seen = await two_workers(url, LOGIN.password_md5)
     assert set(jobs) == {"COMPLETE", "PAYER_UNAVAILABLE"}
     assert seen == ["taken"] * jobs.count("COMPLETE")
+    async with database.connect() as connection:
+        query = select(attempts.c.started_at).order_by(attempts.c.started_at)
+        began = (await connection.execute(query)).scalars().all()
+    assert len(began) == len(seen)
+    assert all(later - earlier >= Limits().interval for earlier, later in pairwise(began))

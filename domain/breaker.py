@@ -56,12 +56,16 @@ class Word(Enum):
     OUTAGE = auto()
     BUSY = auto()
     UNCLEAR = auto()
+    UNCLEAR_AGAIN = auto()
     DENIED = auto()
     NOTHING = auto()
 
 
-def word_of(outcome: SendOutcome | Settled) -> Word:
-    """Read an outcome; only what the payer's own system has processed proves that it takes claims."""
+def word_of(outcome: SendOutcome | Settled, *, again: bool = False) -> Word:
+    """Read an outcome; only what the payer's own system has processed proves that it takes claims.
+
+    `again` says that an earlier send of the claim had no clear answer either: it may be the claim's fault.
+    """
     match outcome:
         case Accepted() | Duplicate() | ProtocolMissing():
             return Word.ANSWERED
@@ -74,7 +78,7 @@ def word_of(outcome: SendOutcome | Settled) -> Word:
         case Failed(code=code) if code and code.startswith("TISS:"):
             return Word.ANSWERED
         case AnswerLost():
-            return Word.UNCLEAR
+            return Word.UNCLEAR_AGAIN if again else Word.UNCLEAR
         case _:
             return Word.NOTHING
 
@@ -129,8 +133,10 @@ def heard(
         case Word.ANSWERED:
             return _answered(status, now)
         case Word.OUTAGE:
-            return _out(status, limits, now, reason)
-        case Word.UNCLEAR if status.state is PayerState.HALF_OPEN:
+            return _failed(status, limits, now, reason, opens_at=limits.threshold)
+        case Word.UNCLEAR:
+            return _failed(status, limits, now, reason, opens_at=limits.unclear_threshold)
+        case Word.UNCLEAR_AGAIN if status.state is PayerState.HALF_OPEN:
             return _opened(status, limits, now, reason)
         case Word.DENIED:
             stopped = replace(status, state=PayerState.STOPPED, proven=False, next_try_at=None)
@@ -153,7 +159,9 @@ def probed(status: PayerStatus, now: datetime, *, up: bool) -> PayerStatus:
 
 
 def paused(status: PayerStatus, reason: str, until: datetime | None, now: datetime) -> PayerStatus:
-    """A person holds all sends, until a moment or until resumed."""
+    """A person holds all sends, until a moment or until resumed; refused credentials hold them longer."""
+    if status.state is PayerState.STOPPED:
+        return status
     held = replace(status, state=PayerState.PAUSED, reason=reason, next_try_at=until)
     return replace(held, opened_at=status.opened_at or now, changed_at=now)
 
@@ -172,7 +180,9 @@ def resumed(status: PayerStatus, now: datetime) -> PayerStatus:
 
 
 def tripped(status: PayerStatus, reason: str, limits: Limits, now: datetime) -> PayerStatus:
-    """A person opens the breaker, as an outage would."""
+    """A person opens the breaker, as an outage would; one that waits for credentials stays as it is."""
+    if status.state is PayerState.STOPPED:
+        return status
     return _opened(status, limits, now, reason)
 
 
@@ -258,10 +268,10 @@ def _answered(status: PayerStatus, now: datetime) -> PayerStatus:
             return status
 
 
-def _out(status: PayerStatus, limits: Limits, now: datetime, reason: str) -> PayerStatus:
+def _failed(status: PayerStatus, limits: Limits, now: datetime, reason: str, *, opens_at: int) -> PayerStatus:
     status = replace(status, failures=status.failures + 1)
     tries = status.state is PayerState.HALF_OPEN
-    if tries or (status.state is PayerState.CLOSED and status.failures >= limits.threshold):
+    if tries or (status.state is PayerState.CLOSED and status.failures >= opens_at):
         return _opened(status, limits, now, reason)
     return status
 

@@ -20,6 +20,7 @@ class PayerState(StrEnum):
 class PayerStatus:
     """One payer's breaker and pace, shared by all workers.
 
+    `failures` counts outages and unclear answers in a row, of each claim one unclear answer at most;
     `openings` counts openings without a success between them; `proven` says that the credentials
     have worked since the last person's word. `next_slot_at` is where the lane of new claims goes on,
     `next_wait_slot_at` the lane of claims that had to wait, `paced_until` where the sends made so far
@@ -71,6 +72,8 @@ class Hours(Protocol):
 class Limits:
     """How a payer is treated; `per_minute` None sends as fast as claims come.
 
+    The breaker opens at an outage when `threshold` failures came in a row, at an unclear answer when
+    `unclear_threshold` did.
     `share` of the pace belongs to claims that had to wait, the rest to new ones. Timers and clocks are
     not exact: a slot may be used `early`, and late claims may run ahead of the pace by `grace`.
     `reserve` is a person's time before a claim's deadline. A send that has not ended counts as under
@@ -80,6 +83,7 @@ class Limits:
     per_minute: int | None = 60
     at_once: int = 4
     threshold: int = 5
+    unclear_threshold: int = 10
     trials: int = 1
     first_wait: timedelta = timedelta(minutes=5)
     longest_wait: timedelta = timedelta(minutes=60)

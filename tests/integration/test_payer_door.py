@@ -367,6 +367,39 @@ async def test_people_may_pause_resume_and_trip_what_they_know(scene: Scene) -> 
     assert change.after.next_try_at == later(minutes=5)
 
 
+async def test_a_stopped_payer_stays_so_and_whoever_pauses_or_trips_it_is_told(scene: Scene) -> None:
+    scene.limits, scene.answer = Limits(per_minute=None), DENIED
+    await scene.submit(1)
+    stopped = await scene.status()
+    with pytest.raises(orders.StaysStopped, match="reenvio payer resume 999999"):
+        await orders.pause(scene.waker, PAYER, "night", later(hours=1), NOW)
+    with pytest.raises(orders.StaysStopped, match="login or password is wrong"):
+        await orders.trip(scene.waker, PAYER, "by hand", NOW)
+    assert await scene.status() == stopped
+    scene.moment = later(days=1)
+    await scene.submit(2)
+    assert scene.sent == ["CLM-D-1"]
+
+
+async def test_a_payer_that_answers_nonsense_to_everybody_is_held_and_one_claim_alone_cannot_do_that(
+    scene: Scene,
+) -> None:
+    scene.limits = Limits(per_minute=None, needs_proof=False)
+    scene.answer = AnswerLost("SERVER_ERROR - the payer's system failed", "HTTP:500")
+    for attempt in range(12):
+        await scene.submit(1, key=100 + attempt, retryCount=attempt)
+    assert ((await scene.status()).state, (await scene.status()).failures) == (PayerState.CLOSED, 1)
+    for number in range(2, 11):
+        await scene.submit(number)
+    assert (await scene.status()).state is PayerState.OPEN
+    assert resume_at(await scene.submit(11)) == later(minutes=5)
+    async with scene.store.reading() as tx:
+        assert await tx.attempts.count("CLM-D-11") == 0
+    scene.moment, scene.answer = later(minutes=5), Accepted("P-1")
+    assert isinstance(await scene.submit(11), Complete)
+    assert (await scene.status()).state is PayerState.CLOSED
+
+
 async def test_a_pause_that_is_over_gives_slots_to_all_that_waited(scene: Scene) -> None:
     await scene.submit(1)
     await orders.pause(scene.waker, PAYER, "night", later(hours=1), NOW)
@@ -385,6 +418,9 @@ def test_limits_come_from_the_payers_settings() -> None:
     )
     limits = limits_from(settings)
     assert (limits.per_minute, limits.at_once, limits.threshold, limits.share) == (30, 2, 3, 1)
+    assert limits.unclear_threshold == 10
+    assert limits_from(payer_settings(breaker={"unclear_failures": 7})).unclear_threshold == 7
+    assert limits_from(payer_settings(breaker={"failures": 20})).unclear_threshold == 20
     assert limits.needs_proof is False
     assert limits.lease == timedelta(seconds=150)
     assert limits.windows[0].covers(datetime.fromisoformat("2026-01-18T03:00:00-03:00"))

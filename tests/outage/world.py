@@ -20,7 +20,10 @@ from workers.bootstrap import App, embedded, migrate_database, running
 from workers.settings import Settings
 
 HANDLERS = 64
-NO_BREAKER = Limits(per_minute=None, at_once=10_000, threshold=10**9, needs_proof=False)
+NEVER = 10**9
+NO_BREAKER = Limits(
+    per_minute=None, at_once=10_000, threshold=NEVER, unclear_threshold=NEVER, needs_proof=False
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,5 +212,11 @@ async def test_people_see_and_steer_payers_from_the_command_line(
         assert (await reenvio("resume", payer.id))[1] == 0
         await payer.all_accepted([held])
         assert "has no service to ask" in (await reenvio("probe", payer.id))[0]
+        payer.answer = DENIED
+        await payer.claim()
+        await payer.reaches(PayerState.STOPPED)
+        said, code = await reenvio("trip", payer.id, "--yes")
+        assert (code, "stays stopped" in said, f"payer resume {payer.id}" in said) == (1, True, True)
+        assert (await payer.status()).state is PayerState.STOPPED
         said, code = await reenvio("resume", "nobody-knows")
         assert (code, "Traceback" in said, "payer list" in said) == (1, False, True)

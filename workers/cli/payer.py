@@ -175,13 +175,18 @@ def _cells(view: PayerView, now: datetime) -> tuple[str, ...]:
     return *head, *counts, view.pace, view.windows(now)
 
 
+def _failures(view: PayerView) -> str:
+    outages, unclear = view.limits.threshold, view.limits.unclear_threshold
+    return f"{view.status.failures} (opens at {outages} with an outage, at {unclear} with an unclear answer)"
+
+
 def _facts(view: PayerView, now: datetime) -> dict[str, object]:
     status = view.status
     return {
         "payer": status.payer_id,
         "state": f"{status.state} since {moment(status.changed_at)}",
         "why": status.reason or "-",
-        "outages in a row": f"{status.failures} (opens at {view.limits.threshold})",
+        "failures in a row": _failures(view),
         "openings in a row": status.openings,
         "next try": moment(status.next_try_at) or "-",
         "payer asked to wait to": moment(status.not_before) or "-",

@@ -38,6 +38,7 @@ def limits_from(payer: PayerSettings) -> Limits:
         per_minute=payer.requests_per_minute or usual.per_minute,
         at_once=payer.at_once,
         threshold=breaker.failures,
+        unclear_threshold=max(breaker.failures, breaker.unclear_failures),
         first_wait=timedelta(minutes=breaker.first_wait_minutes),
         longest_wait=timedelta(minutes=breaker.longest_wait_minutes),
         share=breaker.waiting_share,

@@ -61,9 +61,8 @@ async def admit(tx: Transaction, claim: Arriving, limits: Limits, now: datetime)
 async def heard(tx: Transaction, sent: Submission, answer: Settled, limits: Limits, now: datetime) -> Change:
     """What an answer changes for the payer; whoever waits gets a slot when it is well again."""
     before = await tx.payers.lock(sent.payer_id, now=now)
-    after = breaker.heard(
-        before, word_of(answer), limits, now, reason=_reason(answer), retry_after=_wish(answer)
-    )
+    word = word_of(answer, again=sent.after_lost_answer)
+    after = breaker.heard(before, word, limits, now, reason=_reason(answer), retry_after=_wish(answer))
     after = await replanned(tx, before, after, limits, now)
     await tx.payers.save(after)
     await tx.payers.send_ended(sent.claim_id, sent.attempt)

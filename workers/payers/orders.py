@@ -5,7 +5,7 @@ from datetime import datetime
 
 from domain import breaker
 from domain.errors import Trouble
-from domain.payer_status import PayerStatus
+from domain.payer_status import PayerState, PayerStatus
 from persistence.store import Transaction
 from workers.payers.door import Change, replanned
 from workers.payers.waking import Waker
@@ -17,11 +17,15 @@ class UnknownPayer(Trouble):
     """Nobody here knows this payer."""
 
 
+class StaysStopped(Trouble):
+    """The payer refused our credentials: only `resume` changes anything about it."""
+
+
 async def pause(waker: Waker, payer_id: str, reason: str, until: datetime | None, now: datetime) -> Change:
-    """Hold all claims of the payer, until a moment or until `resume`."""
+    """Hold all claims of the payer, until a moment or until `resume`; one that is stopped stays so."""
     if until is not None and until <= now:
         raise Trouble(f"--until {until.isoformat()} is past: give a moment that is still to come.")
-    return await _order(waker, payer_id, now, lambda status: breaker.paused(status, reason, until, now))
+    return await _hold(waker, payer_id, now, lambda status: breaker.paused(status, reason, until, now))
 
 
 async def resume(waker: Waker, payer_id: str, now: datetime) -> Change:
@@ -32,9 +36,9 @@ async def resume(waker: Waker, payer_id: str, now: datetime) -> Change:
 
 
 async def trip(waker: Waker, payer_id: str, reason: str, now: datetime) -> Change:
-    """Open the breaker, as an outage would: it tries again by itself."""
+    """Open the breaker, as an outage would: it tries again by itself; one that is stopped stays so."""
     limits = waker.book.of(payer_id)
-    return await _order(waker, payer_id, now, lambda status: breaker.tripped(status, reason, limits, now))
+    return await _hold(waker, payer_id, now, lambda status: breaker.tripped(status, reason, limits, now))
 
 
 async def require(tx: Transaction, waker: Waker, payer_id: str) -> None:
@@ -46,6 +50,16 @@ async def require(tx: Transaction, waker: Waker, payer_id: str) -> None:
 def unknown(payer_id: str) -> UnknownPayer:
     """The refusal for a payer nobody here knows."""
     return UnknownPayer(f"Payer {payer_id} is not known here: see `reenvio payer list`.")
+
+
+async def _hold(waker: Waker, payer_id: str, now: datetime, order: Order) -> Change:
+    change = await _order(waker, payer_id, now, order)
+    if change.after.state is PayerState.STOPPED:
+        raise StaysStopped(
+            f"Payer {payer_id} stays stopped, as it refused our credentials ({change.after.reason}): "
+            f"nothing goes to it until you correct them and run `reenvio payer resume {payer_id}`."
+        )
+    return change
 
 
 async def _order(waker: Waker, payer_id: str, now: datetime, order: Order) -> Change:

@@ -1,5 +1,6 @@
 """The breaker, step by step: what opens it, what closes it, who may go meanwhile."""
 
+import random
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 
@@ -74,11 +75,65 @@ def test_an_answer_between_outages_starts_the_count_again() -> None:
     assert down(status, 4).state is PayerState.CLOSED
 
 
-@pytest.mark.parametrize("word", [Word.UNCLEAR, Word.NOTHING, Word.BUSY])
+@pytest.mark.parametrize("word", [Word.UNCLEAR_AGAIN, Word.NOTHING, Word.BUSY])
 def test_what_says_nothing_about_health_neither_counts_nor_clears(word: Word) -> None:
     status = heard(down(WELL, 4), word, LIMITS, NOW)
     assert status.state is PayerState.CLOSED
     assert down(status, 1).state is PayerState.OPEN
+
+
+def unclear(status: PayerStatus, claims: int) -> PayerStatus:
+    for _ in range(claims):
+        status = heard(status, Word.UNCLEAR, LIMITS, NOW, reason="500")
+    return status
+
+
+UNPACED = Limits(per_minute=None)
+
+
+def test_ten_claims_in_a_row_without_a_clear_answer_open_it_and_nine_do_not() -> None:
+    assert unclear(WELL, 9).state is PayerState.CLOSED
+    opened = unclear(WELL, 10)
+    assert (opened.state, opened.reason, opened.next_try_at) == (PayerState.OPEN, "500", at(minutes=5))
+    half, verdict = admit(opened, Ticket(), 0, LIMITS, at(minutes=5))
+    assert verdict == Go()
+    assert is_free(heard(half, Word.ANSWERED, LIMITS, at(minutes=6)), LIMITS)
+
+
+def test_one_claim_that_the_payer_can_never_answer_does_not_open_it() -> None:
+    status = unclear(WELL, 1)
+    for _ in range(50):
+        status = heard(status, Word.UNCLEAR_AGAIN, LIMITS, NOW)
+    assert status.state is PayerState.CLOSED
+    assert unclear(status, 8).state is PayerState.CLOSED
+
+
+def test_an_answer_between_unclear_ones_starts_the_count_again() -> None:
+    status = heard(unclear(WELL, 9), Word.ANSWERED, LIMITS, NOW)
+    assert unclear(status, 9).state is PayerState.CLOSED
+
+
+def test_outages_and_unclear_answers_are_counted_together_and_each_opens_it_at_its_own_number() -> None:
+    assert down(unclear(WELL, 3), 1).state is PayerState.CLOSED
+    assert down(unclear(WELL, 4), 1).state is PayerState.OPEN
+    assert unclear(down(WELL, 4), 5).state is PayerState.CLOSED
+    assert unclear(down(WELL, 4), 6).state is PayerState.OPEN
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_payer_that_loses_four_answers_of_ten_is_hardly_ever_held_and_never_for_good(seed: int) -> None:
+    dice, status, now, openings = random.Random(seed), WELL, NOW, 0
+    for _ in range(4_000):
+        status, verdict = admit(status, Ticket(), 0, UNPACED, now)
+        if isinstance(verdict, Hold):
+            now = verdict.resume_at
+            continue
+        was_well = status.state is PayerState.CLOSED
+        word = Word.UNCLEAR if dice.random() < 0.4 else Word.ANSWERED
+        status = heard(status, word, UNPACED, now)
+        openings += was_well and status.state is PayerState.OPEN
+    assert openings <= 2
+    assert now - NOW < timedelta(hours=2)
 
 
 def test_while_it_is_open_claims_wait_until_the_next_try_one_after_the_other() -> None:
@@ -146,6 +201,13 @@ def test_refused_credentials_stop_everything_until_a_person_resumes() -> None:
     again = resumed(stopped, at(days=9))
     assert asked(again, at(days=9)) == Go()
     assert isinstance(asked(again, at(days=9), in_flight=1), Hold)
+
+
+def test_neither_a_pause_nor_a_trip_ends_a_stop() -> None:
+    stopped = heard(WELL, Word.DENIED, LIMITS, NOW, reason="login")
+    assert paused(stopped, "night", at(hours=1), NOW) == stopped
+    assert paused(stopped, "night", None, NOW) == stopped
+    assert tripped(stopped, "by hand", LIMITS, NOW) == stopped
 
 
 def test_credentials_that_have_not_worked_yet_let_one_claim_through() -> None:
@@ -282,3 +344,9 @@ def test_with_the_whole_share_new_claims_come_after_all_that_waited() -> None:
 )
 def test_what_each_outcome_says_about_the_payer(outcome: SendOutcome | Settled, word: Word) -> None:
     assert word_of(outcome) is word
+
+
+def test_a_claim_whose_answer_was_unclear_before_says_no_more_about_the_payer() -> None:
+    assert word_of(AnswerLost("x", "HTTP:500"), again=True) is Word.UNCLEAR_AGAIN
+    assert word_of(AnswerLost("x", "HTTP:503", payer_down=True), again=True) is Word.OUTAGE
+    assert word_of(Accepted("1"), again=True) is Word.ANSWERED

@@ -33,6 +33,7 @@ limits_drawn = st.builds(
     per_minute=st.integers(1, 600),
     at_once=st.integers(1, 8),
     threshold=st.integers(1, 6),
+    unclear_threshold=st.integers(1, 12),
     share=st.sampled_from([0.5, 0.75, 1.0]),
     needs_proof=st.booleans(),
     windows=st.lists(
@@ -50,7 +51,7 @@ def _heard(word: Word, wish: int | None) -> Step:
     return lambda status, limits, now: heard(status, word, limits, now, reason="x", retry_after=after)
 
 
-steps = st.one_of(
+all_but_resume = st.one_of(
     st.builds(_heard, words, st.none() | st.integers(0, 7200)),
     st.builds(lambda up: lambda status, _, now: probed(status, now, up=up), st.booleans()),
     st.builds(
@@ -58,13 +59,13 @@ steps = st.one_of(
     ),
     st.just(lambda status, _, now: paused(status, "x", None, now)),
     st.just(lambda status, limits, now: tripped(status, "x", limits, now)),
-    st.just(lambda status, _, now: resumed(status, now)),
     st.builds(
         lambda ticket, n: lambda s, limits, now: admit(s, ticket, n, limits, now)[0],
         tickets,
         st.integers(0, 9),
     ),
 )
+steps = st.one_of(all_but_resume, st.just(lambda status, _, now: resumed(status, now)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,17 @@ def test_a_payer_that_recovers_always_gets_well_without_help(story: Story) -> No
             break
     assert status.state is PayerState.CLOSED
     assert is_free(status, limits)
+
+
+@given(stories(), st.lists(st.tuples(all_but_resume, st.integers(0, 7200)), max_size=15))
+def test_nothing_but_a_persons_resume_ends_a_stop(story: Story, later: list[tuple[Step, int]]) -> None:
+    now, status = story.now, heard(story.status, Word.DENIED, story.limits, story.now, reason="login")
+    for step, seconds in later:
+        now += timedelta(seconds=seconds)
+        status = step(status, story.limits, now)
+        assert status.state is PayerState.STOPPED
+        assert isinstance(admit(status, Ticket(), 0, story.limits, now)[1], Hold)
+    assert resumed(status, now).state is PayerState.CLOSED
 
 
 @dataclass

@@ -25,12 +25,12 @@ SQLITE_PRAGMAS = (
 )
 POSTGRES_SETTINGS = {
     "application_name": "reenvio",
-    "statement_timeout": "15000",
     "idle_in_transaction_session_timeout": "30000",
     "timezone": "UTC",
 }
 UNREACHABLE = (DBAPIError, PoolTimeoutError, OSError, TimeoutError)
 DISK_FULL = ("53100", "SQLITE_FULL")
+LOCKED = ("55P03", "40P01", "SQLITE_BUSY", "SQLITE_LOCKED")
 PASSING = (
     *("08", "40", "53", "55P03", "57P", "58"),
     *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN"),
@@ -40,13 +40,13 @@ PASSING = (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections, and how many seconds to wait for one, for a lock and for an answer."""
+    """How many connections; how many seconds to wait for one, for a lock, for an answer (None: for ever)."""
 
     connections: int = 10
     pool_seconds: float = 1.5
     lock_seconds: float = 3
     connect_seconds: float = 5
-    command_seconds: float = 15
+    command_seconds: float | None = 15
 
 
 class DatabaseError(Trouble):
@@ -81,6 +81,11 @@ def has_waited(error: Exception) -> bool:
     """Whether the database made us wait before it gave up; asking again at once would wait as long again."""
     locked = "database is locked" in str(error) or "lock timeout" in str(error)
     return locked or isinstance(error, PoolTimeoutError | TimeoutError)
+
+
+def is_locked_out(error: BaseException) -> bool:
+    """Whether somebody else held what the work needed; that passes."""
+    return _code(error).startswith(LOCKED)
 
 
 def may_pass(error: BaseException) -> bool:
@@ -138,10 +143,14 @@ def _engine(url: str, limits: Limits) -> AsyncEngine:
 def _connect_arguments(url: URL, limits: Limits) -> dict[str, Any]:
     if url.get_driver_name() != "asyncpg":
         return {}
+    waits = {
+        "lock_timeout": str(_millis(limits.lock_seconds)),
+        "statement_timeout": str(_millis(limits.command_seconds or 0)),
+    }
     return {
         "timeout": limits.connect_seconds,
         "command_timeout": limits.command_seconds,
-        "server_settings": POSTGRES_SETTINGS | {"lock_timeout": str(_millis(limits.lock_seconds))},
+        "server_settings": POSTGRES_SETTINGS | waits,
     }
 
 

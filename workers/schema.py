@@ -1,12 +1,12 @@
-"""Refuses a database whose schema is not the newest."""
+"""Refuses a database whose schema is older than this version."""
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.migrations import is_current
+from persistence.migrations import is_new_enough
 from workers.settings import SettingsError
 
 
 async def require_current(database: AsyncEngine) -> None:
-    """Go on only with the schema that this version needs."""
-    if not await is_current(database):
-        raise SettingsError("The database's schema is not the one this version needs: run `reenvio migrate`.")
+    """Go on only with the schema that this version needs; a newer one is made to suit it."""
+    if not await is_new_enough(database):
+        raise SettingsError("The database's schema is older than this version: run `reenvio migrate`.")

@@ -1,38 +1,111 @@
-"""Alembic revisions, run from code: `reenvio migrate`."""
+"""Alembic revisions, run from code: `reenvio migrate`, while workers go on."""
 
+import asyncio
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from persistence.database import reachable
+from persistence.database import (
+    READ_ONLY,
+    DatabaseError,
+    Limits,
+    is_locked_out,
+    open_database,
+    reachable,
+)
+
+Result = TypeVar("Result")
+MIGRATORS = 0x5EE0
+"""The advisory lock under which migrators queue."""
+MIGRATING = Limits(connections=1, lock_seconds=1, command_seconds=None)
+"""Its work may take long, but workers queue behind a lock that it waits for, and they give up after 3 s."""
+TRIES = 120
+PAUSE_SECONDS = 1.0
 
 
-async def migrate(engine: AsyncEngine, revision: str = "head") -> None:
-    """Bring the schema up to a revision."""
-    with reachable():
-        async with engine.begin() as connection:
-            await connection.run_sync(_upgrade, revision)
+async def migrate(engine: AsyncEngine, revision: str = "head", *, tries: int = TRIES) -> None:
+    """Bring the schema up to a revision, each in its own transaction; a newer schema is left alone."""
+    migrator = open_database(engine.url.render_as_string(hide_password=False), MIGRATING)
+    try:
+        with reachable():
+            async with migrator.connect() as connection:
+                await _be_alone(connection)
+                for missing in await _patiently(connection, _missing, revision, tries):
+                    await _patiently(connection, _upgrade, missing, tries)
+    finally:
+        await migrator.dispose()
+
+
+async def _be_alone(connection: AsyncConnection) -> None:
+    """Wait for other migrators, in no transaction: the indexes they build would wait for it.
+
+    On SQLite each revision's transaction shuts all others out.
+    """
+    if connection.dialect.name != "postgresql":
+        return
+    ours = text("SELECT pg_try_advisory_lock(:key)")
+    while not await connection.scalar(ours, {"key": MIGRATORS}):
+        await connection.rollback()
+        await asyncio.sleep(PAUSE_SECONDS)
+    await connection.rollback()
+
+
+async def _patiently(
+    connection: AsyncConnection, work: Callable[[Connection, str], Result], revision: str, tries: int
+) -> Result:
+    """Ask again for a lock that others hold; between two tries they get on."""
+    for _ in range(tries):
+        try:
+            return await connection.run_sync(work, revision)
+        except DBAPIError as error:
+            if not is_locked_out(error):
+                raise
+        finally:
+            await connection.rollback()
+        await asyncio.sleep(PAUSE_SECONDS)
+    raise DatabaseError(
+        "A long transaction keeps a table from being changed: let it end, then run `reenvio migrate` again."
+    )
+
+
+def _missing(connection: Connection, revision: str) -> Sequence[str]:
+    """The revisions that are still to come, oldest first."""
+    script, present = ScriptDirectory.from_config(alembic_config(connection)), _present(connection)
+    steps = [step.revision for step in script.walk_revisions("base", revision)]
+    return [step for step in reversed(steps) if step > present]
 
 
 def _upgrade(connection: Connection, revision: str) -> None:
     command.upgrade(alembic_config(connection), revision)
 
 
-async def is_current(engine: AsyncEngine) -> bool:
-    """Whether the schema is at the newest revision."""
+def _present(connection: Connection) -> str:
+    """Where the schema stands; revisions are numbers that count up, so that the greater is the newer."""
+    present = max(MigrationContext.configure(connection).get_current_heads(), default="")
+    if present and not present.isdecimal():
+        raise DatabaseError(f"The database is not Reenvio's (its schema is at {present}): see DATABASE_URL.")
+    return present
+
+
+async def is_new_enough(engine: AsyncEngine) -> bool:
+    """Whether the schema is at this version's newest revision or at one that only later versions know."""
     with reachable():
-        async with engine.connect() as connection:
-            return await connection.run_sync(_at_head)
+        async with engine.connect() as opened:
+            connection = await opened.execution_options(**{READ_ONLY: True})
+            return await connection.run_sync(_is_new_enough)
 
 
-def _at_head(connection: Connection) -> bool:
-    heads = ScriptDirectory.from_config(alembic_config(connection)).get_heads()
-    return set(MigrationContext.configure(connection).get_current_heads()) == set(heads)
+def _is_new_enough(connection: Connection) -> bool:
+    newest = ScriptDirectory.from_config(alembic_config(connection)).get_current_head()
+    return newest is not None and _present(connection) >= newest
 
 
 def alembic_config(connection: Connection) -> Config:

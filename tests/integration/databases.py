@@ -1,6 +1,7 @@
 """Fresh databases for tests: an SQLite file, or one of its own on a real PostgreSQL server."""
 
 import os
+import shutil
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -100,18 +101,26 @@ async def empty_url(kind: str, postgres: Postgres, tmp_path: Path) -> AsyncItera
 
 
 @pytest.fixture
-async def url(kind: str, postgres: Postgres, tmp_path: Path) -> AsyncIterator[str]:
+async def url(
+    kind: str, postgres: Postgres, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[str]:
     """The address of a migrated database of the test's own."""
     if kind == "sqlite":
-        address = sqlite_url(tmp_path / "test.db")
-        engine = open_database(address)
-        await migrate(engine)
-        await engine.dispose()
-        yield address
+        template, file = tmp_path_factory.getbasetemp() / "template.db", tmp_path / "test.db"
+        if not template.exists():
+            await _create(template)
+        shutil.copy(template, file)
+        yield sqlite_url(file)
         return
     name = f"reenvio_test_{os.getpid()}_{next(_numbers)}"
     yield await postgres.create(name, postgres.template)
     await postgres.drop(name)
+
+
+async def _create(file: Path) -> None:
+    engine = open_database(sqlite_url(file))
+    await migrate(engine)
+    await engine.dispose()
 
 
 @pytest.fixture

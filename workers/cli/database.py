@@ -26,7 +26,7 @@ ClaimArgument = Annotated[ClaimId, typer.Argument(parser=_claim_id, metavar=CLAI
 
 
 def with_store(go: Callable[[Store], Awaitable[None]]) -> None:
-    """Run a command on the configured database; its schema must be the newest."""
+    """Run a command on the configured database; its schema must not be older than this version."""
     settings = read_settings()
     configure_logs(settings.log_level, settings.log_format)
     asyncio.run(_within(settings, go))

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
+from persistence.migrations.indexes import create_index, drop_index
 from persistence.types import UtcDateTime
 
 revision = "0009"
@@ -16,13 +17,13 @@ AFTER = f"'RECEIVED', {BEFORE}"
 
 def upgrade() -> None:
     """Widen the claims, create the table of files."""
+    create_index("ix_claims_created_at", "claims", ["created_at"])
     with op.batch_alter_table("claims") as claims:
         claims.add_column(sa.Column("deadline", UtcDateTime()))
         claims.add_column(sa.Column("content_hash", sa.String(64)))
         claims.add_column(sa.Column("batch_number", sa.String(32)))
         claims.drop_constraint(op.f("ck_claims_state"), type_="check")
         claims.create_check_constraint(op.f("ck_claims_state"), sa.text(f"state IN ({AFTER})"))
-    op.create_index("ix_claims_created_at", "claims", ["created_at"])
     op.create_table(
         "claim_payloads",
         sa.Column("claim_id", sa.String(128), nullable=False),
@@ -35,8 +36,8 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     """Take both back; a claim that was only received counts as on its way."""
+    drop_index("ix_claims_created_at", "claims")
     op.drop_table("claim_payloads")
-    op.drop_index("ix_claims_created_at", "claims")
     op.execute("UPDATE claims SET state = 'SUBMITTING' WHERE state = 'RECEIVED'")
     with op.batch_alter_table("claims") as claims:
         claims.drop_constraint(op.f("ck_claims_state"), type_="check")

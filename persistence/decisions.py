@@ -9,9 +9,11 @@ from sqlalchemy import Row, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.attempt import RetryAttempt
+from domain.claim_state import ClaimState
 from persistence.dialect import among
 from persistence.draft import DecisionDraft
 from persistence.rows import row_of
+from persistence.tables import claims
 from persistence.tables import retry_decisions as decisions
 
 
@@ -74,11 +76,19 @@ class Decisions:
         query = select(func.count()).where(decisions.c.claim_id == claim_id)
         return await self._connection.scalar(query) or 0
 
-    async def pending(self, now: datetime, limit: int = 200) -> Sequence[StoredDecision]:
-        """findPendingRetries: what is still to come, soonest first."""
-        query = select(*COLUMNS).where(decisions.c.next_retry_time > now)
-        rows = await self._connection.execute(query.order_by(decisions.c.next_retry_time).limit(limit))
-        return [_stored(row) for row in rows]
+    async def pending(self, limit: int = 200) -> Sequence[StoredDecision]:
+        """findPendingRetries: the retry each waiting claim waits for, overdue ones too; soonest first."""
+        older = decisions.alias()
+        newest = select(func.max(older.c.decision_id)).where(older.c.claim_id == claims.c.claim_id)
+        query = (
+            select(*COLUMNS)
+            .select_from(claims)
+            .join(decisions, decisions.c.decision_id == newest.scalar_subquery())
+            .where(claims.c.state == ClaimState.WAITING, decisions.c.should_retry)
+            .order_by(claims.c.next_retry_time)
+            .limit(limit)
+        )
+        return [_stored(row) for row in await self._connection.execute(query)]
 
     async def keep(self, stored: Iterable[StoredDecision]) -> None:
         """saveAttempt, for several at once."""

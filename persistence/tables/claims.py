@@ -11,6 +11,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 from persistence.tables.base import CLAIM_ID_LENGTH, metadata
@@ -26,6 +27,7 @@ CLAIM_STATES = (
     "CANCELLED",
     "WRITTEN_OFF",
 )
+HAS_PAYLOAD = text("result IS NOT NULL")
 
 claims = Table(
     "claims",
@@ -46,6 +48,7 @@ claims = Table(
     Index("ix_claims_state", "state", "next_retry_time"),
     Index("ix_claims_updated_at", "updated_at"),
     Index("ix_claims_created_at", "created_at"),
+    Index("ix_claims_payer_id", "payer_id", "created_at"),
 )
 
 claim_payloads = Table(
@@ -70,6 +73,12 @@ submission_attempts = Table(
     Column("undone_at", UtcDateTime),
     Index("ix_submission_attempts_job_key", "job_key"),
     Index("ix_submission_attempts_started_at", "started_at"),
+    Index(
+        "ix_submission_attempts_payload",
+        "started_at",
+        sqlite_where=HAS_PAYLOAD,
+        postgresql_where=HAS_PAYLOAD,
+    ),
 )
 
 reviews = Table(

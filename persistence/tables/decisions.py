@@ -11,13 +11,10 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    text,
 )
 
 from persistence.tables.base import CLAIM_ID_LENGTH, metadata
 from persistence.types import BigId, UtcDateTime
-
-PENDING = text("next_retry_time IS NOT NULL")
 
 retry_decisions = Table(
     "retry_decisions",
@@ -46,10 +43,4 @@ retry_decisions = Table(
         "claim_id", "retry_count", "process_instance_key", "round", name="uq_retry_decisions_round"
     ),
     Index("ix_retry_decisions_decided_at", "decided_at"),
-    Index(
-        "ix_retry_decisions_next_retry_time",
-        "next_retry_time",
-        sqlite_where=PENDING,
-        postgresql_where=PENDING,
-    ),
 )

@@ -1,8 +1,9 @@
-"""When a payer confirmed that a claim's sends are undone."""
+"""When a payer confirmed that a claim's sends are undone; an index for each question, none without one."""
 
 import sqlalchemy as sa
 from alembic import op
 
+from persistence.migrations.indexes import create_index, drop_index
 from persistence.types import UtcDateTime
 
 revision = "0011"
@@ -12,10 +13,23 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Add the column; old workers leave it empty."""
+    """Indexes for a payer's claims and for answers to be removed; a column that old workers leave empty."""
+    create_index("ix_claims_payer_id", "claims", ["payer_id", "created_at"])
+    create_index(
+        "ix_submission_attempts_payload", "submission_attempts", ["started_at"], where="result IS NOT NULL"
+    )
+    drop_index("ix_retry_decisions_next_retry_time", "retry_decisions")
     op.add_column("submission_attempts", sa.Column("undone_at", UtcDateTime()))
 
 
 def downgrade() -> None:
-    """Drop it again."""
+    """Take all of it back."""
+    create_index(
+        "ix_retry_decisions_next_retry_time",
+        "retry_decisions",
+        ["next_retry_time"],
+        where="next_retry_time IS NOT NULL",
+    )
+    drop_index("ix_submission_attempts_payload", "submission_attempts")
+    drop_index("ix_claims_payer_id", "claims")
     op.drop_column("submission_attempts", "undone_at")

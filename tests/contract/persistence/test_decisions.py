@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -145,20 +146,45 @@ async def test_a_caller_that_stops_waiting_does_not_undo_the_commit(store: Store
     assert await store.record(given) == Recorded(given.result, is_new=False)
 
 
-async def test_the_history_is_found_by_claim_counted_and_pending(store: Store) -> None:
+async def test_the_history_is_found_by_claim_and_counted(store: Store) -> None:
     given = [draft(count=n, now=later(hours=n)) for n in range(3)]
     for one in given:
         await store.record(one)
-    await store.record(draft("CLM-2-2", error=REFUSAL))
     async with store.reading() as tx:
         attempts = await tx.decisions.attempts(CLAIM)
-        pending = await tx.decisions.pending(NOW)
         assert await tx.decisions.count(CLAIM) == 3
-        assert await tx.decisions.pending(later(days=9)) == []
     assert attempts == [
         RetryAttempt(n + 1, one.decision.decided_at, TIMEOUT, _minutes(one)) for n, one in enumerate(given)
     ]
-    assert [d.retry_count for d in pending] == [0, 1, 2]
+
+
+async def waiting(store: Store, claim: str, **changes: Any) -> None:
+    async with store.transaction() as tx:
+        await tx.claims.put(claim, "payer-1", ClaimState.FAILED, now=NOW)
+    await store.record(draft(claim, **changes))
+
+
+async def test_pending_is_the_retry_that_each_waiting_claim_waits_for(store: Store) -> None:
+    for n in range(3):
+        await waiting(store, CLAIM, count=n, now=later(hours=n))
+    await waiting(store, "CLM-OVERDUE-1", now=later(days=-9))
+    async with store.reading() as tx:
+        pending = await tx.decisions.pending()
+        assert await tx.decisions.pending(limit=1) == pending[:1]
+    assert [(d.claim_id, d.retry_count) for d in pending] == [("CLM-OVERDUE-1", 0), (CLAIM, 2)]
+
+
+async def test_a_retry_that_will_not_come_is_not_pending(store: Store) -> None:
+    states = ClaimState.CANCELLED, ClaimState.ACCEPTED, ClaimState.SUBMITTING, ClaimState.IN_REVIEW
+    for state in states:
+        await waiting(store, f"CLM-{state}-1")
+        async with store.transaction() as tx:
+            await tx.claims.move(f"CLM-{state}-1", state, now=NOW)
+    await waiting(store, "CLM-REFUSED-1", error=REFUSAL)
+    await waiting(store, CLAIM, error=REFUSAL)
+    async with store.transaction() as tx:  # resent by a person and held before its first send
+        await tx.claims.move(CLAIM, ClaimState.WAITING, now=NOW, next_retry_time=later(hours=1))
+        assert await tx.decisions.pending() == []
 
 
 def _minutes(given: DecisionDraft) -> int:

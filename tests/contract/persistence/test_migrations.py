@@ -115,6 +115,15 @@ async def test_two_that_migrate_at_once_do_not_disturb_each_other(empty: AsyncEn
     assert await is_new_enough(empty)
 
 
+async def test_what_an_interrupted_index_build_left_is_replaced(empty: AsyncEngine) -> None:
+    await migrate(empty, "0010")
+    async with empty.begin() as connection:
+        await connection.execute(text("CREATE INDEX ix_claims_payer_id ON claims (reason)"))
+    await migrate(empty)
+    async with empty.connect() as connection:
+        assert await connection.run_sync(drift) == []
+
+
 async def test_a_table_that_is_never_free_is_told_after_the_last_try(empty: AsyncEngine) -> None:
     await migrate(empty, "0006")
     async with empty.begin() as holder:

@@ -40,11 +40,16 @@ PASSING = (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections; how many seconds to wait for one, for a lock, for an answer (None: for ever)."""
+    """How many connections, and how many seconds to wait for one, for a lock and for an answer (None: for ever).
+
+    A wait for a connection or a lock ends before the shortest time limit of a job (2 s), which then says why.
+    SQLite needs more patience: who waits there stands in no queue and may be overtaken.
+    """
 
     connections: int = 10
     pool_seconds: float = 1.5
-    lock_seconds: float = 3
+    lock_seconds: float = 1.5
+    busy_seconds: float = 3
     connect_seconds: float = 5
     command_seconds: float | None = 15
 
@@ -157,7 +162,7 @@ def _connect_arguments(url: URL, limits: Limits) -> dict[str, Any]:
 def _prepare_sqlite(limits: Limits, connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver would otherwise begin transactions by itself
     cursor = connection.cursor()
-    for pragma in (f"busy_timeout={_millis(limits.lock_seconds)}", *SQLITE_PRAGMAS):
+    for pragma in (f"busy_timeout={_millis(limits.busy_seconds)}", *SQLITE_PRAGMAS):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 

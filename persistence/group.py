@@ -5,14 +5,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from persistence.database import may_pass
 
 Work = TypeVar("Work")
 Answer = TypeVar("Answer")
 Group = Sequence[tuple[Work, asyncio.Future[Answer]]]
 GROUP_LIMIT = 64
-_DATABASE_AWAY = (OperationalError, InterfaceError, PoolTimeoutError, OSError)
 
 
 class GroupCommit(Generic[Work, Answer]):
@@ -70,15 +68,10 @@ class GroupCommit(Generic[Work, Answer]):
                     waiting.set_result(answer)
 
     async def _refuse(self, group: Group[Work, Answer], error: Exception) -> None:
-        if len(group) > 1 and _one_may_be_to_blame(error):
+        if len(group) > 1 and not may_pass(error):  # one of them may be to blame
             for one in group:
                 await self._settle([one])
             return
         for _, waiting in group:
             if not waiting.done():
                 waiting.set_exception(error)
-
-
-def _one_may_be_to_blame(error: Exception) -> bool:
-    lost = isinstance(error, DBAPIError) and error.connection_invalidated
-    return not lost and not isinstance(error, _DATABASE_AWAY)

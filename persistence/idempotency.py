@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -14,6 +14,7 @@ from persistence.dialect import insert_into
 from persistence.tables import idempotency_records as records
 
 KEY_LIMIT = 255
+TRIAL_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class OperationStatus(StrEnum):
@@ -188,6 +189,14 @@ class IdempotencyRecords:
     async def forget(self, started: Started) -> None:
         """Nothing was done after all: as if it had never started."""
         await self._connection.execute(delete(records).where(*_held_by(started)))
+
+    async def leave_no_trace(self, noise: str) -> None:
+        """Begin, fill and forget a record of its own: a write on trial that leaves nothing behind."""
+        key, terms = OperationKey("", "", "trial", {"noise": noise}), Terms(lease=timedelta())
+        begun = await self.begin(key, terms, now=TRIAL_MOMENT)
+        if isinstance(begun, Started):
+            await self.mark_success(begun, noise, now=TRIAL_MOMENT)
+            await self.forget(begun)
 
     async def forget_failed(self, process_instance_id: str, *, now: datetime) -> int:
         """Let failed and abandoned operations of a process instance start anew; how many there were."""

@@ -1,8 +1,11 @@
 """One job, one transaction: the repositories, and the unit of work that commits them together."""
 
 import asyncio
+import secrets
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
 from typing import TypeVar
 
 from sqlalchemy.exc import DBAPIError, ProgrammingError
@@ -35,6 +38,20 @@ Result = TypeVar("Result")
 PAUSES_SECONDS = (0.02, 0.1, 0.3)
 """Before each of the three repetitions that RN-BIL-005 8.2 gives to writing the log and to scheduling."""
 PASSING = (DBAPIError, PoolTimeoutError, OSError)
+NO_ANSWER = "the database does not answer"
+BELIEVED_SECONDS = 30.0
+"""How long a refused write counts: longer than the pause after which the job that met it tries again."""
+TRIAL_SECONDS = 5.0
+TRIAL_BYTES = 32_768
+"""More than the free space of a page, so that a full disk shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A write that was not made: why, and when by the monotonic clock."""
+
+    why: str
+    at: float
 
 
 class Transaction:
@@ -69,10 +86,18 @@ Opened = Callable[[], AbstractAsyncContextManager[Transaction]]
 class Store:
     """The door to the database."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        *,
+        seconds: Callable[[], float] = time.monotonic,
+        noise: Callable[[int], str] = secrets.token_hex,
+    ) -> None:
         self._engine = engine
+        self._seconds = seconds
+        self._noise = noise
         self._decisions = GroupCommit(self._record, key=lambda draft: draft.claim_id)
-        self._refused: str | None = None
+        self._refusal: Refusal | None = None
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -117,26 +142,47 @@ class Store:
             return await self._decisions.add(draft)
 
     async def _record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
-        return await self._tried(lambda tx: tx.ledger.record(drafts), self.transaction)
+        with self._noted():  # here too: whoever asked may have stopped waiting
+            return await self._tried(lambda tx: tx.ledger.record(drafts), self.transaction)
 
     @contextmanager
     def _noted(self) -> Iterator[None]:
-        """Keep what was said when the last write could not be made; a write that is made clears it."""
+        """Keep why the last write was not made, or not in time; a write that is made clears it."""
         try:
             with reachable():
                 yield
         except DatabaseError as error:
-            self._refused = str(error) if may_pass(error) else self._refused
+            if may_pass(error):
+                self._refusal = Refusal(str(error), self._seconds())
             raise
-        self._refused = None
+        except asyncio.CancelledError:
+            self._refusal = Refusal(NO_ANSWER, self._seconds())
+            raise
+        self._refusal = None
 
     async def answers(self) -> bool:
         """Whether the database answers a question right now."""
         return await answers(self._engine)
 
+    def refuses(self) -> bool:
+        """Whether the last write was not made because the database was in trouble."""
+        return self._refusal is not None
+
     async def trouble(self) -> str | None:
-        """For readiness: no answer, or an answer but the last write was refused, as on a full disk."""
-        return self._refused if await self.answers() else "the database does not answer"
+        """For readiness: no answer, or an answer but the last write was refused, as on a full disk.
+
+        When nobody has written since, a write on trial shows whether the trouble is over.
+        """
+        if not await self.answers():
+            return NO_ANSWER
+        if self._refusal and self._seconds() - self._refusal.at >= BELIEVED_SECONDS:
+            await self._try_to_write()
+        return self._refusal.why if self._refusal else None
+
+    async def _try_to_write(self) -> None:
+        with suppress(DatabaseError, TimeoutError):
+            async with asyncio.timeout(TRIAL_SECONDS):
+                await self.run(lambda tx: tx.idempotency.leave_no_trace(self._noise(TRIAL_BYTES)))
 
 
 async def _once(work: Work[Result], opened: Opened) -> Result:

@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 MIGRATORS = 0x5EE0
 """The advisory lock under which migrators queue."""
 MIGRATING = Limits(connections=1, lock_seconds=1, command_seconds=None)
-"""Its work may take long, but workers queue behind a lock that it waits for, and they give up after 3 s."""
+"""Its work may take long, but workers queue behind a lock that it waits for, and they give up after 1.5 s."""
 TRIES = 120
 PAUSE_SECONDS = 1.0
 

@@ -1,4 +1,4 @@
-"""The database away, full, locked or busy: jobs wait at no cost, readiness says so, all recovers."""
+"""The database away, full or broken: jobs wait at no cost while that may pass, and all recovers."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,10 +19,6 @@ from tests.integration.databases import Postgres
 from workers.jobs import all_handlers
 from workers.policy import load_policy
 from workers.runtime import Complete, Fail, Job, JobHandler, Outcome, Postpone
-
-NO_ROOM = """CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
-    $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$"""
-IMPATIENT = Limits(connections=1, pool_seconds=0.2, lock_seconds=0.2)
 
 
 def job(key: int, retries: int = 3) -> Job:
@@ -92,54 +88,6 @@ async def test_what_waiting_cannot_mend_is_an_incident_after_three(url: str) -> 
     assert [failure.backoff for failure in failures if isinstance(failure, Fail)] == [
         timedelta(seconds=20), timedelta(seconds=60), timedelta(minutes=5)
     ]  # fmt: skip
-
-
-async def test_a_pool_without_a_free_connection_is_waited_for_and_then_told(url: str) -> None:
-    async with opened(url, IMPATIENT) as engine:
-        store = Store(engine)
-        async with store.reading():
-            assert isinstance(await decided(store, 1), Postpone)
-            assert await store.trouble()
-        assert isinstance(await decided(store, 1), Complete)
-        assert await store.trouble() is None
-
-
-async def test_a_lock_that_somebody_holds_is_waited_for_and_then_told(url: str) -> None:
-    async with opened(url, Limits()) as other, opened(url, IMPATIENT) as engine:
-        store = Store(engine)
-        async with other.begin() as holder:
-            if other.dialect.name == "postgresql":
-                await holder.execute(text("LOCK TABLE retry_decisions IN ACCESS EXCLUSIVE MODE"))
-            assert isinstance(await decided(store, 1), Postpone)
-            assert "does not answer" in (await store.trouble() or "")
-        assert isinstance(await decided(store, 1), Complete)
-        assert await store.trouble() is None
-
-
-async def test_a_full_disk_turns_readiness_red_until_a_write_succeeds(postgres: Postgres) -> None:
-    """By a trigger that gives PostgreSQL's own error for it: a disk of the server cannot be filled here."""
-    name = "reenvio_full"
-    url = await postgres.create(name, postgres.template)
-    async with opened(url, Limits()) as engine:
-        store = Store(engine)
-        await _execute(engine, NO_ROOM, "CREATE TRIGGER full_disk BEFORE INSERT ON retry_decisions "
-                               "EXECUTE FUNCTION no_room()")  # fmt: skip
-        refused = await decided(store, 1)
-        assert isinstance(refused, Postpone)
-        assert "disk is full" in refused.message
-        assert await store.answers()
-        assert "disk is full" in (await store.trouble() or "")
-
-        await _execute(engine, "DROP TRIGGER full_disk ON retry_decisions")
-        assert isinstance(await decided(store, 1), Complete)
-        assert await store.trouble() is None
-    await postgres.drop(name)
-
-
-async def _execute(engine: AsyncEngine, *statements: str) -> None:
-    async with engine.begin() as connection:
-        for statement in statements:
-            await connection.execute(text(statement))
 
 
 async def test_a_full_disk_fails_jobs_until_there_is_room_and_loses_nothing(tmp_path: Path) -> None:

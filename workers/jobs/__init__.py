@@ -60,4 +60,4 @@ def all_handlers(
         probe_payers(clock, waker),
         start_claims(clock, start_received),
     )
-    return tuple(patient(handler, doubt) for handler in (sending, *map(limited, others)))
+    return tuple(patient(handler, store.refuses, doubt) for handler in (sending, *map(limited, others)))

@@ -15,10 +15,13 @@ BACKOFFS = {3: timedelta(seconds=20), 2: timedelta(seconds=60)}
 LAST_BACKOFF = timedelta(minutes=5)
 
 
-def patient(handler: JobHandler, doubt: Callable[[], None] = lambda: None) -> JobHandler:
+def patient(
+    handler: JobHandler, refuses: Callable[[], bool], doubt: Callable[[], None] = lambda: None
+) -> JobHandler:
     """The handler; trouble that may pass costs no retry, other trouble is an incident after three.
 
-    `doubt` is told of trouble, and of jobs that were cut short: the database may be the reason.
+    `doubt` is told of trouble, and of jobs that were cut short: the database may be the reason. It is when it
+    `refuses`: then the job was cut short through no fault of its own.
     """
 
     async def handle(job: Job) -> Outcome:
@@ -31,7 +34,10 @@ def patient(handler: JobHandler, doubt: Callable[[], None] = lambda: None) -> Jo
             doubt()
             return _outcome(job, error)
 
-    return replace(handler, handle=handle)
+    def late(job: Job) -> Outcome | None:
+        return Postpone(f"{job.type}: {_too_late(handler)}", PAUSE) if refuses() else None
+
+    return replace(handler, handle=handle, late=late)
 
 
 def _outcome(job: Job, error: Exception) -> Outcome:
@@ -39,6 +45,11 @@ def _outcome(job: Job, error: Exception) -> Outcome:
     if may_pass(error):
         return Postpone(message, PAUSE)
     return Fail(message, BACKOFFS.get(job.retries, LAST_BACKOFF))
+
+
+def _too_late(handler: JobHandler) -> str:
+    limit = handler.time_limit.total_seconds()
+    return f"The database did not answer within {limit:g} s: see that it runs and is not overloaded."
 
 
 def _line(error: Exception) -> str:

@@ -24,7 +24,8 @@ async def run_handler(handler: JobHandler, job: Job, listener: Listener = nobody
             return await handler.handle(job)
     except TimeoutError:
         limit = handler.time_limit.total_seconds()
-        return Fail(f"{job.type} took longer than its limit of {limit:g} s", TECHNICAL_BACKOFF)
+        late = Fail(f"{job.type} took longer than its limit of {limit:g} s", TECHNICAL_BACKOFF)
+        return handler.late(job) or late
     except Exception as error:
         name, stack = type(error).__name__, traceback.format_tb(error.__traceback__)
         listener(JobCrashed(job.type, job.key, name, tuple(stack)))

@@ -15,11 +15,16 @@ from workers.runtime.job import Job
 from workers.runtime.outcome import Incident, Outcome
 
 
+def nothing_to_say(_job: Job) -> None:
+    """A handler whose time was over has no answer of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobHandler:
     """One job type: the variables it fetches, the coroutine, and how much it may take on.
 
-    A handler that may run longer than its lock has the lock extended while it runs.
+    A handler that may run longer than its lock has the lock extended while it runs. One that was cut short by
+    its time limit is asked for its answer once more, as `late`; without one it has failed.
     """
 
     type: str
@@ -28,6 +33,7 @@ class JobHandler:
     lock: timedelta = timedelta(seconds=60)
     time_limit: timedelta = timedelta(seconds=30)
     at_once: int = 32
+    late: Callable[[Job], Outcome | None] = nothing_to_say
 
 
 def blocking(work: Callable[[Job], Outcome], *, threads: int) -> Callable[[Job], Awaitable[Outcome]]:

@@ -4,9 +4,19 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from persistence.database import DatabaseError
 from persistence.group import GroupCommit
+
+LOCKED, FULL = "55P03", "53100"
+
+
+class DriverError(Exception):
+    """As asyncpg's: with PostgreSQL's code, and of no kind of its own."""
+
+    def __init__(self, code: str) -> None:
+        self.sqlstate = code
 
 
 class Commits:
@@ -22,7 +32,9 @@ class Commits:
         if "bad" in works:
             raise IntegrityError("insert", {}, ValueError())
         if "away" in works:
-            raise OperationalError("connect", {}, OSError())
+            raise OSError
+        for code in {LOCKED, FULL} & set(works):
+            raise DatabaseError(code) from DBAPIError("insert", {}, DriverError(code))
         return [work.upper() for work in works]
 
 
@@ -76,12 +88,13 @@ async def test_a_work_that_spoils_its_group_is_refused_alone() -> None:
     assert isinstance(answers[1], IntegrityError)
 
 
-async def test_a_database_that_is_away_is_asked_once_for_all() -> None:
+@pytest.mark.parametrize("trouble", ["away", LOCKED, FULL])
+async def test_a_database_that_is_away_locked_or_full_is_asked_once_for_all(trouble: str) -> None:
     commits = Commits()
     commits.gate.set()
     grouped = group(commits)
-    answers = await asyncio.gather(*map(grouped.add, ["a", "away", "c"]), return_exceptions=True)
-    assert all(isinstance(answer, OperationalError) for answer in answers)
+    answers = await asyncio.gather(*map(grouped.add, ["a", trouble, "c"]), return_exceptions=True)
+    assert all(isinstance(answer, OSError | DatabaseError) for answer in answers)
     assert len(commits.groups) == 1
     assert await grouped.add("d") == "D"
 

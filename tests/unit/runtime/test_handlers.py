@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
+from workers.jobs.trouble import patient
+from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Postpone, Throw
 from workers.runtime.execution import run_handler
 from workers.runtime.handler import JobInput, typed
 from workers.runtime.happenings import Happening
@@ -58,14 +59,17 @@ async def test_a_wrong_value_is_not_quoted() -> None:
     assert SECRET not in outcome.message
 
 
-async def test_a_handler_past_its_limit_fails_with_a_backoff() -> None:
+async def test_a_handler_past_its_limit_fails_with_a_backoff_unless_the_database_refused() -> None:
     async def hang(_job: Job) -> Outcome:
         await asyncio.Event().wait()
         raise AssertionError
 
-    outcome = await run_handler(handler(hang, timedelta(milliseconds=10)), job())
+    late = handler(hang, timedelta(milliseconds=10))
+    outcome = await run_handler(late, job())
     assert isinstance(outcome, Fail)
     assert outcome.backoff > timedelta()
+    assert outcome == await run_handler(patient(late, refuses=lambda: False), job())
+    assert isinstance(await run_handler(patient(late, refuses=lambda: True), job()), Postpone)
 
 
 async def test_an_unforeseen_error_names_its_kind_and_no_data() -> None:

@@ -3,16 +3,21 @@
 from pathlib import Path
 
 import pytest
+from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
 from gateways.redis import open_stream
-from gateways.sink import SinkError
+from gateways.redis.stream import STREAM
+from gateways.sink import OutgoingEvent, SinkError
+from tests.contract.persistence.builders import NOW
 from tests.integration.redis_server import redis_stream
 from workers.cli.relay import check_sink
 from workers.memory_settings import MemorySettings
 from workers.settings import SettingsError
 
-UNSAFE = ("--appendonly", "no", "--maxmemory-policy", "allkeys-lru")
+EVICTING = ("--maxmemory-policy", "allkeys-lru")
+UNSAFE = ("--appendonly", "no", *EVICTING)
+EVENT = OutgoingEvent("1", "CLM-1-1", "RetryScheduled", "{}", NOW)
 
 
 async def test_the_settings_we_ship_are_the_required_ones(tmp_path: Path) -> None:
@@ -43,6 +48,22 @@ async def test_a_redis_that_is_away_is_waited_for(tmp_path: Path) -> None:
         await check_sink(stream, MemorySettings())
     assert [entry["event"] for entry in logs] == ["redis_not_checked"]
     await stream.close()
+
+
+async def test_a_redis_that_was_away_at_the_start_gets_no_event_before_it_was_checked(tmp_path: Path) -> None:
+    url = f"unix://{tmp_path}/redis.sock"
+    sink = await check_sink(open_stream(url), MemorySettings(redis_unsafe="refuse"))
+    with pytest.raises(SinkError, match="does not answer"):
+        await sink.send([EVENT])
+    async with redis_stream(tmp_path, *EVICTING), Redis.from_url(url) as redis:
+        for _ in range(2):
+            with pytest.raises(SinkError, match=r"allkeys-lru.*wait in the outbox"):
+                await sink.send([EVENT])
+        assert await redis.xlen(STREAM) == 0
+        await redis.config_set("maxmemory-policy", "noeviction")
+        await sink.send([EVENT])
+        assert await redis.xlen(STREAM) == 1
+        await sink.close()
 
 
 def test_an_address_that_makes_no_sense_is_a_setting_to_mend(tmp_path: Path) -> None:

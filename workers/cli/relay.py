@@ -4,7 +4,7 @@ import asyncio
 import os
 import random
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated
 
@@ -14,7 +14,7 @@ import typer
 from gateways.clock import WallClock
 from gateways.file_sink import FileSink
 from gateways.redis import RedisStream
-from gateways.sink import SinkError
+from gateways.sink import EventSink, OutgoingEvent, SinkError
 from persistence.database import open_database
 from persistence.store import Store
 from workers.cli.database import with_store
@@ -35,12 +35,11 @@ def relay(
 
     async def go(store: Store) -> None:
         sink = memory.sink(home)
-        carrier = relay_of(store, sink)
         try:
             if lag:
-                await _say_lag(carrier)
+                await _say_lag(relay_of(store, sink))
                 return
-            await check_sink(sink, memory)
+            carrier = relay_of(store, await check_sink(sink, memory))
             await (_carry_all(carrier) if once else _carry_on(carrier))
         finally:
             await sink.close()
@@ -54,8 +53,8 @@ async def beside(settings: Settings) -> AsyncIterator[None]:
     database, memory, stop = open_database(settings.database), read_memory_settings(), asyncio.Event()
     sink = memory.sink(settings.reenvio_home)
     try:
-        await check_sink(sink, memory)
-        carrying = asyncio.create_task(relay_of(Store(database), sink).run(stop))
+        checked = await check_sink(sink, memory)
+        carrying = asyncio.create_task(relay_of(Store(database), checked).run(stop))
         try:
             yield
         finally:
@@ -66,28 +65,57 @@ async def beside(settings: Settings) -> AsyncIterator[None]:
         await database.dispose()
 
 
-def relay_of(store: Store, sink: RedisStream | FileSink) -> Relay:
+def relay_of(store: Store, sink: EventSink) -> Relay:
     """A relay of this process."""
     name = f"{socket.gethostname()[:40]}-{os.getpid()}"
     return Relay(store, sink, WallClock(), name=name, rng=random.Random())  # noqa: S311  # jitter
 
 
-async def check_sink(sink: RedisStream | FileSink, memory: MemorySettings) -> None:
-    """Refuse, or warn about, a Redis that could lose events; one that is away is waited for."""
+async def check_sink(sink: RedisStream | FileSink, memory: MemorySettings) -> EventSink:
+    """Refuse, or warn about, a Redis that could lose events; one that is away is checked when it is back."""
     if isinstance(sink, FileSink):
-        return
+        return sink
     try:
-        problems = await sink.problems()
+        refusal = await _refusal(sink, memory)
     except SinkError as away:
         log.warning("redis_not_checked", why=str(away))
-        return
+        return UncheckedStream(sink, memory)
+    if refusal:
+        raise SettingsError(refusal)
+    return sink
+
+
+class UncheckedStream:
+    """A Redis that was away at the start: it gets no event before its settings were seen."""
+
+    def __init__(self, stream: RedisStream, memory: MemorySettings) -> None:
+        self._stream = stream
+        self._memory = memory
+        self._is_checked = False
+
+    async def send(self, events: Sequence[OutgoingEvent]) -> None:
+        """Look at Redis first; events wait while it is away or refused."""
+        if not self._is_checked and (refusal := await _refusal(self._stream, self._memory)):
+            raise SinkError(f"{refusal} Events wait in the outbox meanwhile.")
+        self._is_checked = True
+        await self._stream.send(events)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._stream.close()
+
+
+async def _refusal(stream: RedisStream, memory: MemorySettings) -> str | None:
+    """Why this Redis gets no events, if it must not; warns where that is all that is wanted."""
+    problems = await stream.problems()
     if problems and memory.redis_unsafe == "refuse":
-        raise SettingsError(
+        return (
             f"Redis could lose events: {'; '.join(problems)}. Start it with the redis.conf we ship, "
             "or set REDIS_UNSAFE=warn to go on."
         )
     for problem in problems:
         log.warning("redis_unsafe", why=problem)
+    return None
 
 
 async def _carry_all(carrier: Relay) -> None:

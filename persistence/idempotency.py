@@ -190,6 +190,13 @@ class IdempotencyRecords:
         """Nothing was done after all: as if it had never started."""
         await self._connection.execute(delete(records).where(*_held_by(started)))
 
+    async def take_back(self, started: Started) -> None:
+        """It could not be done this time, through no fault of its own: as if it had not been tried."""
+        if started.retry_count:
+            await self._settle(started, status=OperationStatus.FAILED, retry_count=started.retry_count - 1)
+        else:
+            await self.forget(started)
+
     async def leave_no_trace(self, noise: str) -> None:
         """Begin, fill and forget a record of its own: a write on trial that leaves nothing behind."""
         key, terms = OperationKey("", "", "trial", {"noise": noise}), Terms(lease=timedelta())

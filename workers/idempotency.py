@@ -9,7 +9,7 @@ import structlog
 from domain.ports import Clock
 from domain.redaction import redact
 from persistence.cipher import Cipher
-from persistence.database import DatabaseError
+from persistence.database import DatabaseError, may_pass
 from persistence.idempotency import (
     Beginning,
     Cached,
@@ -22,7 +22,7 @@ from persistence.idempotency import (
 from persistence.store import Store
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Throw
+from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Postpone, Throw
 from workers.runtime.outcome_json import from_json, to_json
 
 LEASE_MARGIN = timedelta(seconds=10)
@@ -79,7 +79,7 @@ class _Once:
             case Cached(result_data):
                 return from_json(loads(self.memory.cipher.decrypt(result_data, context=key.text)))
             case InProgress(until):
-                return Fail(_in_progress(self.operation), max(until - now, timedelta()) + ASK_AGAIN)
+                return Postpone(_in_progress(self.operation), max(until - now, timedelta()) + ASK_AGAIN)
             case RetriesExhausted(retry_count, error):
                 return Incident(_exhausted(job, self.operation, retry_count, error))
 
@@ -110,6 +110,8 @@ class _Once:
     ) -> None:
         run, encrypt = self.memory.store.run, self.memory.cipher.encrypt
         match outcome:
+            case DatabaseError() as trouble if may_pass(trouble):
+                await run(lambda tx: tx.idempotency.take_back(started))
             case Throw(code) if code in self.operation.undone:
                 await run(lambda tx: tx.idempotency.forget(started))
             case Incident(is_undone=True):

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.submission import Accepted, Failed, SendOutcome, Submission, Unavailable
 from persistence.cipher import Cipher
+from persistence.database import DatabaseError, open_database
 from persistence.idempotency import OperationStatus
 from persistence.keys import cipher_of, new_key
 from persistence.store import Store
@@ -18,7 +19,7 @@ from tests.contract.persistence.builders import NOW, later
 from workers.idempotency import Memory, Operation, idempotent, operation_key
 from workers.jobs import all_handlers
 from workers.policy import load_policy
-from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
+from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Postpone, Throw
 
 OPERATION = Operation("submit_claim", inputs=("claimId", "retryCount"), undone=frozenset({"NOT_DONE"}))
 
@@ -129,7 +130,7 @@ async def test_who_comes_while_it_runs_is_told_to_come_back_when_the_lease_is_ov
     await running.wait()
     clock.moment = later(minutes=1)
     refused = await once(Work(), memory)(job())
-    assert isinstance(refused, Fail)
+    assert isinstance(refused, Postpone), "waiting for another worker must cost no retry"
     assert refused.backoff == timedelta(minutes=3, seconds=11)
     go_on.set()
     assert await first == Complete()
@@ -148,6 +149,40 @@ async def test_a_crash_may_be_repeated_three_times_then_a_person_must_look(memor
     assert "CPF" not in incident.message
     assert "reenvio retention unlock 42" in incident.message
     assert work.runs == 4
+
+
+def away() -> DatabaseError:
+    trouble = DatabaseError("The database does not answer")
+    trouble.__cause__ = ConnectionRefusedError()
+    return trouble
+
+
+async def test_trouble_of_the_database_that_may_pass_is_not_counted(memory: Memory) -> None:
+    handle = once(Work([*[away()] * 6, Complete({"ok": True})]), memory)
+    for _ in range(6):
+        with pytest.raises(DatabaseError):
+            await handle(job())
+    assert await handle(job()) == Complete({"ok": True})
+
+
+async def test_trouble_that_may_pass_changes_nothing_in_what_was_counted(memory: Memory) -> None:
+    work = Work([ValueError(), *[away()] * 6, *[ValueError()] * 3])
+    handle = once(work, memory)
+    for _ in range(10):
+        with pytest.raises((ValueError, DatabaseError)):
+            await handle(job())
+    incident = await handle(job())
+    assert isinstance(incident, Incident)
+    assert "ValueError" in incident.message
+    assert work.runs == 10
+
+
+async def test_trouble_that_waiting_cannot_mend_is_counted(memory: Memory) -> None:
+    handle = once(Work([DatabaseError("no such table")]), memory)
+    for _ in range(4):
+        with pytest.raises(DatabaseError):
+            await handle(job())
+    assert isinstance(await handle(job()), Incident)
 
 
 async def test_an_answer_that_is_no_result_may_start_again(memory: Memory) -> None:
@@ -175,7 +210,7 @@ async def test_a_worker_that_was_stopped_leaves_it_to_the_next_after_its_lease(
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.3):
             await once(endless, memory)(job())
-    assert isinstance(await once(Work(), memory)(job()), Fail)
+    assert isinstance(await once(Work(), memory)(job()), Postpone)
     clock.moment = later(minutes=4, seconds=11)
     assert isinstance(await once(Work(), memory)(job()), Complete)
 
@@ -219,3 +254,43 @@ async def test_submit_claim_declares_it(store: Store, cipher: Cipher, clock: Tim
     assert await send(5, retryCount=1) == Complete({"protocolNumber": "P-1"})
     assert await send(6, retryCount=1) == Complete({"protocolNumber": "P-1"})
     assert len(payer.sent) == 4
+
+
+class Blocker:
+    """A payer that accepts, and a database that nobody can write to from then on until it was refused."""
+
+    def __init__(self, url: str, store: Store) -> None:
+        self._url = url
+        self._store = store
+        self._blocking: asyncio.Task[None] | None = None
+        self.sent = 0
+
+    async def send(self, _submission: Submission, _now: datetime) -> SendOutcome:
+        self.sent += 1
+        blocked = asyncio.Event()
+        self._blocking = asyncio.create_task(self._block(blocked))
+        await blocked.wait()
+        return Accepted("P-1")
+
+    async def _block(self, blocked: asyncio.Event) -> None:
+        other = open_database(self._url)
+        async with other.begin() as holder:
+            if other.dialect.name == "postgresql":
+                await holder.execute(text("LOCK TABLE claims IN ACCESS EXCLUSIVE MODE"))
+            blocked.set()
+            while not self._store.refuses():
+                await asyncio.sleep(0.01)
+        await other.dispose()
+
+
+async def test_an_answer_that_came_is_written_down_when_the_database_takes_it_again(
+    url: str, store: Store, cipher: Cipher, clock: Time
+) -> None:
+    payer = Blocker(url, store)
+    handlers = all_handlers(store, payer, load_policy, clock, cipher=cipher)
+    [submit] = [handler for handler in handlers if handler.type == "submit-claim"]
+    given = {"claimId": "CLM-1-1", "payerId": "p"}
+    for key in (1, 2):
+        outcome = await submit.handle(Job(key, submit.type, "Task_SubmitClaim", 1, 3, {}, given))
+        assert outcome == Complete({"protocolNumber": "P-1"})
+    assert payer.sent == 1

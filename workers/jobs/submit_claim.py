@@ -31,6 +31,7 @@ from workers.jobs.sending import (
     record_hold,
     report,
 )
+from workers.jobs.trouble import kept
 from workers.payers.door import Arriving, Change, admit, heard
 from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler, JobInput, typed
@@ -75,7 +76,7 @@ def submit_claim(
             return begun
         settled = settle(await payer.send(begun, now), answer_was_lost_before=begun.after_lost_answer)
         send = _Sent(begun, settled, report(begun, settled, now), now, await clock.now())
-        change = await store.run(lambda tx: _finish(tx, send, limits))
+        change = await kept(lambda: store.run(lambda tx: _finish(tx, send, limits)))
         await waker.after(change, send.ended)
         return send.told
 

@@ -102,6 +102,21 @@ async def test_what_was_not_done_leaves_no_record(store: Store) -> None:
     assert await found(store) is None
 
 
+async def test_a_start_that_was_taken_back_is_not_counted(store: Store) -> None:
+    begun = await started(store)
+    await store.run(lambda tx: tx.idempotency.take_back(begun))
+    assert await found(store) is None
+    failed = await started(store)
+    await store.run(lambda tx: tx.idempotency.mark_failed(failed, "OSError", now=NOW))
+    for _ in range(4):
+        again = await started(store)
+        assert again.retry_count == 1
+        await store.run(lambda tx, b=again: tx.idempotency.take_back(b))  # type: ignore[misc]
+    record = await found(store)
+    assert record is not None
+    assert (record.status, record.error_message) == (OperationStatus.FAILED, "OSError")
+
+
 async def test_failed_operations_of_an_instance_can_be_unlocked(store: Store) -> None:
     begun = await started(store)
     await store.run(lambda tx: tx.idempotency.mark_failed(begun, "OSError", now=NOW))

@@ -21,42 +21,50 @@ from workers.runtime.outcome import Incident, Outcome
 from workers.runtime.outcome_json import from_json, to_json
 
 PolicyNow = Callable[[], Policy]
+Stopwatch = Callable[[], float]
+"""Seconds since some moment; they pass by themselves, whatever is done to clocks."""
 log = structlog.get_logger(__name__)
 
 
-def retry_submission_backoff(store: Store, policy: PolicyNow, clock: Clock) -> JobHandler:
+def retry_submission_backoff(
+    store: Store, policy: PolicyNow, clock: Clock, stopwatch: Stopwatch = perf_counter
+) -> JobHandler:
     """RN-BIL-004: 2 s to decide, 10 decisions at once."""
     return JobHandler(
         type=JobType.RETRY_SUBMISSION_BACKOFF,
         variables=(*VARIABLES, Variable.PAYER_ID),
-        handle=_deciding(store, lambda: policy().under("RN-BIL-004"), clock),
+        handle=_deciding(store, lambda: policy().under("RN-BIL-004"), clock, stopwatch),
         lock=timedelta(seconds=30),
         time_limit=timedelta(seconds=2),
         at_once=10,
     )
 
 
-def analyze_retry(store: Store, policy: PolicyNow, clock: Clock) -> JobHandler:
+def analyze_retry(
+    store: Store, policy: PolicyNow, clock: Clock, stopwatch: Stopwatch = perf_counter
+) -> JobHandler:
     """RN-BIL-005: 10 s activation, 5 s to decide, 50 jobs active."""
     return JobHandler(
         type=JobType.ANALYZE_RETRY,
         variables=(*VARIABLES, Variable.PAYER_ID),
-        handle=_deciding(store, lambda: policy().under("RN-BIL-005"), clock),
+        handle=_deciding(store, lambda: policy().under("RN-BIL-005"), clock, stopwatch),
         lock=timedelta(seconds=10),
         time_limit=timedelta(seconds=5),
         at_once=50,
     )
 
 
-def _deciding(store: Store, policy: PolicyNow, clock: Clock) -> Callable[[Job], Awaitable[Outcome]]:
+def _deciding(
+    store: Store, policy: PolicyNow, clock: Clock, stopwatch: Stopwatch
+) -> Callable[[Job], Awaitable[Outcome]]:
     async def handle(job: Job) -> Outcome:
-        began = perf_counter()
+        began = stopwatch()
         now = await clock.now()
         try:
             ruling = rule(_question(job), policy(), now)
         except InvalidInput as refused:
             return Incident(str(refused))
-        recorded = await store.record(_draft(job, ruling, began))
+        recorded = await store.record(_draft(job, ruling, lambda: stopwatch() - began))
         if recorded.is_new:
             _warn(ruling.decision)
         return from_json(recorded.result)
@@ -69,7 +77,7 @@ def _question(job: Job) -> Question:
     return Question(job.variables, job.headers, payer if isinstance(payer, str) else None)
 
 
-def _draft(job: Job, ruling: Ruling, began: float) -> DecisionDraft:
+def _draft(job: Job, ruling: Ruling, elapsed: Stopwatch) -> DecisionDraft:
     return DecisionDraft(
         job_key=job.key,
         process_instance_key=job.process_instance_key,
@@ -77,7 +85,7 @@ def _draft(job: Job, ruling: Ruling, began: float) -> DecisionDraft:
         decision=ruling.decision,
         policy=ruling.policy,
         result=to_json(outcome_of(ruling)),
-        elapsed_ms=lambda: round((perf_counter() - began) * 1000),
+        elapsed_ms=lambda: round(elapsed() * 1000),
         error_code=job.variables.get(Variable.SUBMISSION_ERROR_CODE),
     )
 

@@ -1,0 +1,91 @@
+"""The decision jobs: how long they took is told, and how often a disturbed commit is repeated."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, event
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from domain.claim_state import ClaimState
+from persistence.database import DatabaseError
+from persistence.store import Store
+from tests.contract.persistence.builders import CLAIM, NOW, draft
+from workers.jobs.decisions import analyze_retry, retry_submission_backoff
+from workers.policy import load_policy
+from workers.runtime import Complete, Job
+
+RULES_REPETITIONS = 3
+LOG, SCHEDULE = "INSERT INTO audit_events", "UPDATE claims"
+
+
+class SlowClock:
+    """A clock whose answer takes a quarter of a second by the stopwatch beside it."""
+
+    def __init__(self) -> None:
+        self.seconds = 1_000.0
+
+    async def now(self) -> datetime:
+        self.seconds += 0.25
+        return NOW
+
+    def stopwatch(self) -> float:
+        return self.seconds
+
+
+@pytest.mark.parametrize("job", [retry_submission_backoff, analyze_retry])
+async def test_the_trail_tells_how_long_the_job_took(store: Store, job: Any) -> None:
+    clock = SlowClock()
+    handler = job(store, load_policy, clock, clock.stopwatch)
+    variables = {"claimId": CLAIM, "submissionError": "TIMEOUT", "retryCount": 0}
+    assert isinstance(await handler.handle(Job(1, handler.type, "Task", 1, 3, {}, variables)), Complete)
+    async with store.reading() as tx:
+        [decided] = [e for e in await tx.audit.of_claim(CLAIM) if e.event == "DECIDED"]
+    assert json.loads(decided.data)["executionTimeMs"] == 250
+
+
+class Disturbance:
+    """Lets a statement fail so many times; counts how often it was tried."""
+
+    def __init__(self, database: AsyncEngine, statement: str, times: int) -> None:
+        self._statement, self._times = statement, times
+        self.tries = 0
+        event.listen(database.sync_engine, "before_cursor_execute", self._hear)
+
+    def _hear(self, _connection: Connection, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith(self._statement):
+            self.tries += 1
+            if self.tries <= self._times:
+                raise ConnectionResetError
+
+
+async def left(store: Store) -> tuple[bool, bool]:
+    """Whether the log was written, and whether the next send is scheduled."""
+    async with store.reading() as tx:
+        claim = await tx.claims.find(CLAIM)
+        assert claim is not None
+        return bool(await tx.audit.of_claim(CLAIM)), claim.next_retry_time is not None
+
+
+@pytest.mark.parametrize("statement", [LOG, SCHEDULE])
+async def test_writing_the_log_and_scheduling_survive_three_failures(
+    store: Store, database: AsyncEngine, statement: str
+) -> None:
+    await store.run(lambda tx: tx.claims.put(CLAIM, "payer-1", ClaimState.FAILED, now=NOW))
+    disturbed = Disturbance(database, statement, RULES_REPETITIONS)
+    await store.record(draft())
+    assert disturbed.tries == 1 + RULES_REPETITIONS
+    assert await left(store) == (True, True)
+
+
+@pytest.mark.parametrize("statement", [LOG, SCHEDULE])
+async def test_a_fourth_failure_to_write_the_log_or_to_schedule_gives_up_and_leaves_nothing(
+    store: Store, database: AsyncEngine, statement: str
+) -> None:
+    await store.run(lambda tx: tx.claims.put(CLAIM, "payer-1", ClaimState.FAILED, now=NOW))
+    disturbed = Disturbance(database, statement, times=99)
+    with pytest.raises(DatabaseError):
+        await store.record(draft())
+    assert disturbed.tries == 1 + RULES_REPETITIONS
+    assert await left(store) == (False, False)

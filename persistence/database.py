@@ -1,7 +1,7 @@
 """Opens the database: SQLite in WAL mode, safe under several processes, or PostgreSQL."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from domain.errors import Trouble
 
 READ_ONLY = "reenvio_read_only"
+ONE_MOMENT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+"""SQLite's write-ahead log gives every reading transaction as much by itself."""
 SQLITE_PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
@@ -70,6 +72,11 @@ def open_database(url: str, limits: Limits = Limits()) -> AsyncEngine:  # noqa: 
         event.listen(engine.sync_engine, "connect", partial(_prepare_sqlite, limits))
         event.listen(engine.sync_engine, "begin", _begin)
     return engine
+
+
+def looking(engine: AsyncEngine) -> Mapping[str, Any]:
+    """The options of a connection that only reads: all its statements see the same moment."""
+    return {READ_ONLY: True} | (ONE_MOMENT if engine.dialect.name == "postgresql" else {})
 
 
 async def answers(engine: AsyncEngine) -> bool:

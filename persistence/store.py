@@ -16,7 +16,7 @@ from persistence.anchors import Anchors
 from persistence.attempts import Attempts
 from persistence.audit import Audit
 from persistence.claims import Claims
-from persistence.database import READ_ONLY, DatabaseError, answers, has_waited, may_pass, reachable
+from persistence.database import DatabaseError, answers, has_waited, looking, may_pass, reachable
 from persistence.decisions import Decisions
 from persistence.desk import Notices, Reviews
 from persistence.draft import DecisionDraft, Recorded
@@ -109,7 +109,7 @@ class Store:
     async def reading(self) -> AsyncIterator[Transaction]:
         """A look at one moment that waits for no writer; writing in it is a mistake."""
         async with self._engine.connect() as opened:
-            connection = await opened.execution_options(**{READ_ONLY: True})
+            connection = await opened.execution_options(**looking(self._engine))
             async with connection.begin():
                 yield Transaction(connection)
 

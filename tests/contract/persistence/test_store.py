@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 import pytest
-from sqlalchemy.exc import StatementError
+from sqlalchemy.exc import DBAPIError, StatementError
 
 from domain.claim_state import ClaimState
 from persistence.attempts import ANSWER_LOST, NOT_SENT
@@ -19,6 +19,26 @@ async def test_a_transaction_that_fails_leaves_nothing(store: Store) -> None:
             raise RuntimeError
     async with store.transaction() as tx:
         assert await tx.claims.all() == []
+
+
+async def test_a_look_sees_one_moment_however_long_it_takes(store: Store) -> None:
+    async with store.reading() as tx:
+        assert await tx.claims.all() == []
+        async with store.transaction() as other:
+            await other.claims.put(CLAIM, "payer-1", ClaimState.SUBMITTING, now=NOW)
+        assert await tx.claims.all() == []
+    async with store.reading() as tx:
+        assert [claim.claim_id for claim in await tx.claims.all()] == [CLAIM]
+
+
+@pytest.mark.parametrize("kind", ["postgresql"], indirect=True)
+async def test_postgresql_refuses_to_write_in_a_look_and_only_there(store: Store) -> None:
+    with pytest.raises(DBAPIError, match="read-only"):
+        async with store.reading() as tx:
+            await tx.claims.put(CLAIM, "payer-1", ClaimState.SUBMITTING, now=NOW)
+    for _ in range(20):  # whichever connection of the pool it gets
+        async with store.transaction() as tx:
+            await tx.claims.put(CLAIM, "payer-1", ClaimState.SUBMITTING, now=NOW)
 
 
 async def test_a_wait_is_forgotten_when_the_claim_moves_on(store: Store) -> None:

@@ -42,7 +42,7 @@ PASSING = (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections, and how many seconds to wait for one, for a lock and for an answer (None: for ever).
+    """How many connections; how many seconds to wait for one, for a lock, for an answer (None: for ever).
 
     A wait for a connection or a lock ends before the shortest time limit of a job (2 s), which then says why.
     SQLite needs more patience: who waits there stands in no queue and may be overtaken.

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Select,
     Table,
     delete,
+    false,
     func,
     insert,
     null,
@@ -42,13 +43,15 @@ from persistence.tables import (
 )
 
 YEAR = timedelta(days=365.25)
+LOG_YEARS_AT_LEAST = 5
+"""Both rules: no setting removes decisions and their audit events earlier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Periods:
     """How long each kind of data is kept; None keeps it for ever."""
 
-    log: timedelta = 5 * YEAR
+    log: timedelta = LOG_YEARS_AT_LEAST * YEAR
     history: timedelta = 5 * YEAR
     error_analysis: timedelta | None = None
     payload: timedelta = timedelta(days=90)
@@ -111,6 +114,7 @@ AREAS = (
     Area("claims", Kind.HISTORY, claims, claims.c.updated_at, claims.c.state.in_(FINAL)),
     Area("published events", Kind.PUBLISHED, outbox, outbox.c.published_at),
 )
+ERROR_COUNTS = "error counts"
 
 
 def cutoff(area: Area, periods: Periods, now: datetime) -> datetime:
@@ -127,11 +131,12 @@ class Remains:
 
     async def count(self, periods: Periods, *, now: datetime) -> Mapping[str, int]:
         """How many rows of each area would go now."""
-        numbers = {}
+        numbers: dict[str, int] = {}
         for area in AREAS:
             query = select(func.count()).select_from(area.table).where(area.due(cutoff(area, periods, now)))
             numbers[area.name] = await self._connection.scalar(query) or 0
-        return numbers
+        forgotten = select(func.count()).select_from(error_statistics).where(_forgettable(periods, now))
+        return numbers | {ERROR_COUNTS: await self._connection.scalar(forgotten) or 0}
 
     async def remove(self, area: Area, periods: Periods, *, now: datetime, limit: int) -> int:
         """Remove one batch of an area; fewer than the limit means that it is done."""
@@ -146,10 +151,7 @@ class Remains:
 
     async def forget_statistics(self, periods: Periods, *, now: datetime) -> int:
         """Remove error counts past their period, if they have one."""
-        if periods.error_analysis is None:
-            return 0
-        before = (now - periods.error_analysis).astimezone(UTC).date()
-        done = await self._connection.execute(delete(error_statistics).where(error_statistics.c.day < before))
+        done = await self._connection.execute(delete(error_statistics).where(_forgettable(periods, now)))
         return done.rowcount
 
     async def statistics(self) -> Sequence[tuple[date, str, str, int]]:
@@ -204,6 +206,12 @@ class Remains:
         await self._connection.execute(
             statement.on_conflict_do_update(index_elements=list(columns), set_={"decisions": added}), rows
         )
+
+
+def _forgettable(periods: Periods, now: datetime) -> ColumnElement[bool]:
+    if periods.error_analysis is None:
+        return false()
+    return error_statistics.c.day < (now - periods.error_analysis).astimezone(UTC).date()
 
 
 def _deletion(area: Area, moment: datetime, limit: int) -> Delete:

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.claim import ClaimId
 from domain.deadline import TooLate
 from domain.decision import RetryRequest, decide, scheduled
+from domain.errors import DomainError
 from domain.outputs import audit_record
 from domain.policy import Policy
 from domain.redaction import ADDRESS, NUMBER, REMOVED
@@ -20,12 +21,16 @@ from persistence.anchors import Anchor, Anchors, seal_of, span
 from persistence.audit import Audit
 from persistence.chain import GENESIS, AuditEvent, is_sealed
 from persistence.policies import Policies
+from persistence.retention import LOG_YEARS_AT_LEAST, YEAR
 from persistence.tables import audit_events, retry_decisions
 from persistence.trail import DECIDED, RECEIVED
 from persistence.witnesses import missed_decisions
 
 PAGE = 1_000
 BEGINNING = datetime.min.replace(tzinfo=UTC)
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, DomainError)
+"""What reading something can raise that was written by nobody of ours."""
+NOT_RETENTION = f"but retention removes none before {LOG_YEARS_AT_LEAST} years and none ahead of time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +58,18 @@ class Verification:
         self._policies: dict[tuple[str, str], Policy | None] = {}
         self.tally = Tally()
 
-    async def problems(self) -> AsyncIterator[Problem]:
-        """Everything that is wrong, chain by chain, then day by day."""
+    async def problems(self, now: datetime) -> AsyncIterator[Problem]:
+        """Everything that is wrong, chain by chain, then day by day; a row that nobody can read ends it."""
+        try:
+            async for problem in self._problems(now):
+                yield problem
+        except DAMAGE as error:  # SQLite keeps any text where a time should be
+            what = f"a row cannot be read ({type(error).__name__}): what comes after it was not looked at"
+            yield Problem("the trail", what)
+
+    async def _problems(self, now: datetime) -> AsyncIterator[Problem]:
         anchors = await Anchors(self._connection).all()
-        pruned_until = max((span(a.day)[1] for a in anchors if a.pruned_at), default=BEGINNING)
+        pruned_until = max((span(a.day)[1] for a in anchors if is_pruned(a, now)), default=BEGINNING)
         async for chain in self._chains():
             for problem in chain_problems(chain, pruned_until):
                 yield problem
@@ -70,7 +83,7 @@ class Verification:
             if claim_id not in cut:
                 what = f"{number} decisions are told of elsewhere, but were removed with their audit events"
                 yield Problem(claim_id, what)
-        async for problem in self._wrong_anchors(anchors):
+        async for problem in self._wrong_anchors(anchors, now):
             yield problem
 
     async def _chains(self) -> AsyncIterator[Sequence[AuditEvent]]:
@@ -101,7 +114,10 @@ class Verification:
     async def _decision_problem(self, event: AuditEvent, received: dict[str, Any]) -> str | None:
         decided = _data(event)
         version, profile = str(decided.get("policyVersion")), str(received.get("profile"))
-        policy = await self._policy(version, profile)
+        try:
+            policy = await self._policy(version, profile)
+        except DAMAGE as error:
+            return f"its policy {version} ({profile}) cannot be read ({type(error).__name__})"
         if policy is None:
             return f"its policy {version} ({profile}) is not kept"
         return decision_problem(event, received, decided, policy)
@@ -127,7 +143,7 @@ class Verification:
             where = f"{row.claim_id} event {row.audit_sequence}"
             yield row.claim_id, Problem(where, "the decision is kept, but its event is gone")
 
-    async def _wrong_anchors(self, anchors: Sequence[Anchor]) -> AsyncIterator[Problem]:
+    async def _wrong_anchors(self, anchors: Sequence[Anchor], now: datetime) -> AsyncIterator[Problem]:
         previous = GENESIS
         for anchor in anchors:
             self.tally.anchors += 1
@@ -137,11 +153,22 @@ class Verification:
             ):
                 yield Problem(where, "it was changed, or the anchor before it was changed or removed")
             previous = anchor.hash
-            if anchor.pruned_at is None and await self._digest(anchor) != anchor.digest:
+            if is_pruned(anchor, now):
+                continue
+            if anchor.pruned_at is not None:
+                when = anchor.pruned_at.isoformat(timespec="seconds")
+                yield Problem(where, f"it says that its events were removed at {when}, {NOT_RETENTION}")
+            if await self._digest(anchor) != anchor.digest:
                 yield Problem(where, "the events of that day are not those that were anchored")
 
     async def _digest(self, anchor: Anchor) -> str:
         return (await Audit(self._connection).digest(*span(anchor.day)))[1]
+
+
+def is_pruned(anchor: Anchor, now: datetime) -> bool:
+    """Whether retention removed the day's events; a removal that it cannot have made excuses nothing."""
+    due = span(anchor.day)[1] + LOG_YEARS_AT_LEAST * YEAR
+    return anchor.pruned_at is not None and due <= anchor.pruned_at <= now
 
 
 def chain_problems(chain: Sequence[AuditEvent], pruned_until: datetime) -> Iterator[Problem]:
@@ -165,14 +192,19 @@ def decision_problem(
     event: AuditEvent, received: dict[str, Any], decided: dict[str, Any], policy: Policy
 ) -> str | None:
     """Decide again with the kept policy; says what came out differently."""
-    recorded = {name: value for name, value in decided.items() if name != "executionTimeMs"}
     try:
-        again = audit_record(decide(_request(event, received), policy, event.at))
-    except (KeyError, TypeError, ValueError) as error:
+        return _difference(event, received, decided, policy)
+    except DAMAGE as error:
         return f"it cannot be decided again ({type(error).__name__})"
+
+
+def _difference(
+    event: AuditEvent, received: dict[str, Any], decided: dict[str, Any], policy: Policy
+) -> str | None:
+    again = audit_record(decide(_request(event, received), policy, event.at))
     if _was_redacted(str(received["submissionError"])):
-        return _wait_problem(event, received, recorded, policy)
-    differing = sorted(name for name in again if again[name] != recorded.get(name))
+        return _wait_problem(event, received, decided, policy)
+    differing = sorted(name for name in again if again[name] != decided.get(name))
     return f"it does not follow from its policy: {', '.join(differing)}" if differing else None
 
 
@@ -211,6 +243,6 @@ def _wait_problem(
 def _data(event: AuditEvent) -> dict[str, Any]:
     try:
         found = json.loads(event.data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -12,7 +12,7 @@ from gateways.redis import RedisStream, open_stream
 from gateways.sink import SinkError
 from persistence.cipher import Cipher
 from persistence.keys import open_cipher
-from persistence.retention import YEAR, Periods
+from persistence.retention import LOG_YEARS_AT_LEAST, YEAR, Periods
 from workers.settings import SettingsError, from_environment
 
 EVENTS_FILE = "events.jsonl"
@@ -27,7 +27,7 @@ class MemorySettings(BaseSettings):
     redis_url: SecretStr | None = None
     redis_unsafe: Literal["warn", "refuse"] = "refuse"
     redis_stream_limit: int | None = Field(default=None, ge=1)
-    retention_log_years: float = Field(default=5, ge=5)
+    retention_log_years: float = Field(default=LOG_YEARS_AT_LEAST, ge=LOG_YEARS_AT_LEAST)
     retention_history_years: float = Field(default=5, ge=5)
     retention_error_analysis_years: float | None = Field(default=None, gt=0)
     retention_payload_days: float = Field(default=90, gt=0)

@@ -1,15 +1,16 @@
 """Removes what is past its period, batch by batch, so that no job waits long behind it."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
-from persistence.retention import AREAS, Area, Periods
+from persistence.retention import AREAS, ERROR_COUNTS, Area, Periods
 from persistence.store import Store, Transaction
 
 BATCH = 500
 BATCHES_AT_MOST = 200
+"""Of each area in one run."""
 
 
 async def remove_expired_records(store: Store, now: datetime, *, batch: int = BATCH) -> int:
@@ -47,16 +48,23 @@ async def preview(store: Store, periods: Periods, now: datetime) -> Mapping[str,
 async def apply(
     store: Store, periods: Periods, now: datetime, *, batch: int = BATCH, batches: int = BATCHES_AT_MOST
 ) -> Mapping[str, int]:
-    """Remove what is due, at most so many batches; what is left waits for the next day."""
+    """Remove what is due, at most so many batches of each area; what is left waits for the next day.
+
+    The areas take turns, so that a run that is cut short leaves none of them behind. What the removed
+    decisions are counted into is not due before the next run: a dry run tells what a run removes.
+    """
+    forgotten = await store.run(lambda tx: tx.remains.forget_statistics(periods, now=now))
     removed: Counter[str] = Counter()
-    for area in AREAS:
-        remove = partial(_remove, area=area, periods=periods, now=now, limit=batch)
-        gone = batch
-        while gone == batch and batches > 0:
-            gone = await store.run(remove)
-            removed[area.name] += gone
-            batches -= 1
-    removed["error counts"] = await store.run(lambda tx: tx.remains.forget_statistics(periods, now=now))
+
+    async def has_more(area: Area) -> bool:
+        gone = await store.run(partial(_remove, area=area, periods=periods, now=now, limit=batch))
+        removed[area.name] += gone
+        return gone == batch
+
+    unfinished: Sequence[Area] = AREAS
+    for _ in range(batches):
+        unfinished = [area for area in unfinished if await has_more(area)]
+    removed[ERROR_COUNTS] = forgotten
     return removed
 
 

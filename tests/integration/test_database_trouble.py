@@ -106,7 +106,7 @@ async def test_a_full_disk_fails_jobs_until_there_is_room_and_loses_nothing(tmp_
         await _limit_pages(engine, "max_page_count + 10000")
         assert all([isinstance(await decided(store, key), Complete) for key in range(1, 40)])
         async with store.reading() as tx:
-            assert [problem async for problem in tx.verification.problems()] == []
+            assert [problem async for problem in tx.verification.problems(await WallClock().now())] == []
             assert tx.verification.tally.decisions == len(outcomes)
 
 

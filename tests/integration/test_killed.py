@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from persistence.decisions import StoredDecision
 from persistence.store import Store
+from tests.contract.persistence.builders import NOW
 
 KILLS = 100
 """On each of the two databases."""
@@ -47,7 +48,7 @@ async def test_nothing_is_lost_and_nothing_doubled_however_often_workers_are_kil
 async def check_decisions(store: Store, reported: dict[int, dict[str, Any]]) -> Sequence[StoredDecision]:
     async with store.reading() as tx:
         stored = await tx.decisions.of_claims([f"CLM-KILL-{key}" for key in reported])
-        assert [problem async for problem in tx.verification.problems()] == []
+        assert [problem async for problem in tx.verification.problems(NOW)] == []
         assert (await tx.outbox.lag()).waiting == 0
     assert {one.job_key: one.result for one in stored} == reported
     assert len(stored) == len(reported)

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from persistence.keys import open_cipher
 from persistence.store import Store
+from tests.contract.persistence.builders import NOW
 from tests.integration.racer import ROUNDS
 
 RACERS = 4
@@ -43,7 +44,7 @@ async def test_an_operation_starts_once_and_a_job_gets_one_answer_whoever_asks(
         first, *others = [result["answers"][number] for result in results]
         assert all(other == first for other in others)
     async with Store(database).reading() as tx:
-        assert [problem async for problem in tx.verification.problems()] == []
+        assert [problem async for problem in tx.verification.problems(NOW)] == []
         assert tx.verification.tally.decisions == ROUNDS
         assert (await tx.outbox.lag()).waiting == ROUNDS
 

@@ -8,6 +8,7 @@ from typing import Annotated, TextIO
 
 import typer
 
+from gateways.clock import WallClock
 from persistence.chain import AuditEvent
 from persistence.store import Store
 from workers.cli.database import ClaimArgument, with_store
@@ -39,7 +40,7 @@ def verify() -> None:
     async def go(store: Store) -> None:
         found = 0
         async with store.reading() as tx:
-            async for problem in tx.verification.problems():
+            async for problem in tx.verification.problems(await WallClock().now()):
                 typer.echo(f"{problem.where}: {problem.what}")
                 found += 1
             tally = tx.verification.tally

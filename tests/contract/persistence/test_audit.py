@@ -1,6 +1,6 @@
 """The audit trail: append-only, chained, anchored; whatever is done to it is found."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import text
@@ -24,9 +24,9 @@ async def some_decisions(store: Store) -> None:
     await store.record(draft("CLM-004-4", error="CPF 123.456.789-09 timeout"))
 
 
-async def problems(store: Store) -> list[Problem]:
+async def problems(store: Store, now: datetime = NOW) -> list[Problem]:
     async with store.reading() as tx:
-        return [problem async for problem in tx.verification.problems()]
+        return [problem async for problem in tx.verification.problems(now)]
 
 
 async def tamper(database: AsyncEngine, *statements: str) -> None:
@@ -40,7 +40,7 @@ async def test_an_untouched_trail_is_whole(store: Store) -> None:
     await some_decisions(store)
     await set_due_anchors(store, later(days=2))
     async with store.reading() as tx:
-        assert [problem async for problem in tx.verification.problems()] == []
+        assert [problem async for problem in tx.verification.problems(later(days=2))] == []
         tally = tx.verification.tally
     assert (tally.decisions, tally.anchors) == (9, 2)
 
@@ -107,6 +107,30 @@ async def test_a_removed_claim_is_found_by_the_anchor_of_its_day(store: Store, d
     assert anchor.where == f"anchor of {NOW.date()}"
 
 
+@pytest.mark.parametrize("said", ["2026-01-13 12:00:00.000000", "2031-06-01 12:00:00.000000"])
+async def test_a_removal_that_retention_cannot_have_made_excuses_nothing(
+    store: Store, database: AsyncEngine, said: str
+) -> None:
+    await some_decisions(store)
+    await set_due_anchors(store, later(days=2))
+    await tamper(
+        database,
+        "INSERT INTO audit_permits VALUES ('audit_anchors:UPDATE')",
+        f"UPDATE audit_anchors SET pruned_at = '{said}' WHERE day = '2026-01-12'",  # noqa: S608
+        f"DELETE FROM audit_events WHERE claim_id = '{CLAIM}' AND sequence = 3",  # noqa: S608
+        "DELETE FROM audit_events WHERE claim_id = 'CLM-002-2'",
+        "DELETE FROM retry_decisions WHERE claim_id = 'CLM-002-2'",
+        "DELETE FROM audit_events WHERE claim_id = 'CLM-003-3'",
+    )
+    gap, trail, told, removal, digest = await problems(store, later(days=2))
+    assert gap == Problem(f"{CLAIM} event 4", "event 3 before it is missing")
+    assert trail == Problem("CLM-003-3 event 6", "the decision is kept, but its event is gone")
+    assert told.where == "CLM-002-2"
+    assert removal.where == digest.where == "anchor of 2026-01-12"
+    assert f"removed at {said[:10]}T12:00:00+00:00, but retention" in removal.what
+    assert "not those that were anchored" in digest.what
+
+
 @pytest.mark.parametrize("witness", ["outbox", "claim_events"])
 async def test_a_claim_removed_before_its_day_is_anchored_is_found(
     store: Store, database: AsyncEngine, witness: str
@@ -166,6 +190,52 @@ async def test_a_policy_that_is_not_kept_is_named(store: Store, database: AsyncE
         await connection.execute(text("DELETE FROM audit_permits"))
     [problem] = await problems(store)
     assert "is not kept" in problem.what
+
+
+@pytest.mark.parametrize("document", ["", "[]", "{}", '{"profile": 5}', "[" * 100_000])
+async def test_a_policy_that_cannot_be_read_is_a_problem_and_no_crash(
+    store: Store, database: AsyncEngine, document: str
+) -> None:
+    await store.record(draft())
+    await tamper(
+        database,
+        "INSERT INTO audit_permits VALUES ('policies:UPDATE')",
+        f"UPDATE policies SET document = '{document}'",  # noqa: S608
+    )
+    [problem] = await problems(store)
+    assert problem.where == f"{CLAIM} event 5"
+    assert "cannot be read" in problem.what
+
+
+@pytest.mark.parametrize(
+    ("event", "written", "damaged"),
+    [
+        ("DECIDED", '"shouldRetry":', '"shouldRetr":'),
+        ("DECIDED", '"backoffMinutes":', '"backoffMinute":'),
+        ("RECEIVED", '"submissionErrorCode":null', '"submissionErrorCode":5'),
+        ("RECEIVED", '"retryCount":0', '"retryCount":[]'),
+        ("RECEIVED", '"submissionError":', '"submissionErro":'),
+    ],
+)
+async def test_a_damaged_event_is_a_problem_and_no_crash(
+    store: Store, database: AsyncEngine, event: str, written: str, damaged: str
+) -> None:
+    await store.record(draft(error="CPF 123.456.789-09 timeout"))
+    change = f"data = replace(data, '{written}', '{damaged}')"
+    await tamper(database, f"UPDATE audit_events SET {change} WHERE event = '{event}'".replace(":", "\\:"))  # noqa: S608
+    changed, undecided = await problems(store)
+    assert changed.what == "it was changed"
+    assert undecided.where == f"{CLAIM} event 5"
+    assert undecided.what.startswith("it cannot be decided again (")
+
+
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # PostgreSQL keeps nothing but times in there
+async def test_a_time_that_is_none_is_a_problem_and_no_crash(store: Store, database: AsyncEngine) -> None:
+    await some_decisions(store)
+    await tamper(database, "UPDATE audit_events SET at = 'x' WHERE claim_id = 'CLM-004-4' AND sequence = 1")
+    [problem] = await problems(store)
+    assert problem.where == "the trail"
+    assert problem.what.startswith("a row cannot be read (")
 
 
 @pytest.mark.parametrize("profile", ["RN-BIL-004", "RN-BIL-005"])

@@ -21,7 +21,7 @@ REDACTED = "CPF 123.456.789-09 timeout"
 
 async def problems(store: Store) -> list[Problem]:
     async with store.reading() as tx:
-        return [problem async for problem in tx.verification.problems()]
+        return [problem async for problem in tx.verification.problems(NOW)]
 
 
 async def trail(store: Store) -> list[tuple[str, dict[str, object]]]:

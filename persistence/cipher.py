@@ -49,12 +49,13 @@ class Cipher:
                 f"A stored value was encrypted with the key {key_id!r}, which is not set: "
                 "add it to ENCRYPTION_KEYS."
             )
-        raw = base64.b64decode(body)
         try:
+            raw = base64.b64decode(body)
             return AESGCM(self.keys[key_id]).decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], context.encode())
-        except InvalidTag as error:
+        except (InvalidTag, ValueError) as error:
             raise CipherError(
-                f"A stored value does not open with the key {key_id!r}: the key or the value was changed."
+                f"A stored value does not open with the key {key_id!r}: the value was changed, "
+                "or ENCRYPTION_KEYS gives another key that name."
             ) from error
 
 

@@ -1,10 +1,11 @@
 """Everything kept about one claim, as plain records: for a person's access request (LGPD art. 18)."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.tables import (
@@ -32,6 +33,8 @@ TABLES = (
     outbox,
     legal_holds,
 )
+Opened = Callable[[str], str]
+"""The text of a file from its ciphertext."""
 
 
 class Export:
@@ -40,13 +43,18 @@ class Export:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def lines(self, claim_id: str) -> AsyncIterator[str]:
-        """JSON Lines, each with the table it is from, in a stable order."""
+    async def lines(self, claim_id: str, opened: Opened) -> AsyncIterator[str]:
+        """JSON Lines, each with the table it is from, in a stable order; files as `opened` reads them."""
         for table in TABLES:
             query = select(table).where(table.c.claim_id == claim_id).order_by(*table.primary_key.columns)
             for row in await self._connection.execute(query):
-                record = {"record": table.name} | dict(row._mapping)
+                record = {"record": table.name} | _readable(row, opened)
                 yield json.dumps(record, ensure_ascii=False, default=_plain)
+
+
+def _readable(row: Row[Any], opened: Opened) -> dict[str, object]:
+    values = dict(row._mapping)
+    return values | {"content": opened(values.pop("ciphertext"))} if "ciphertext" in values else values
 
 
 def _plain(value: object) -> str:

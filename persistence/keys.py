@@ -32,6 +32,11 @@ def open_cipher(text: str | None, home: Path, *, random: Callable[[int], bytes] 
     return cipher_of(_key_file(home / KEY_FILE, random), random=random)
 
 
+def reading_cipher(text: str | None, home: Path) -> Cipher:
+    """Like `open_cipher` for reading only: no key is made; one that is missing is named when it is needed."""
+    return open_cipher(text, home) if text or (home / KEY_FILE).exists() else Cipher(current="", keys={})
+
+
 def cipher_of(text: str, *, random: Callable[[int], bytes] = os.urandom) -> Cipher:
     """Read keys from their text."""
     keys = dict(_key(part.strip()) for part in text.strip().split(","))

@@ -11,7 +11,7 @@ from gateways.file_sink import FileSink
 from gateways.redis import RedisStream, open_stream
 from gateways.sink import SinkError
 from persistence.cipher import Cipher
-from persistence.keys import open_cipher
+from persistence.keys import open_cipher, reading_cipher
 from persistence.retention import LOG_YEARS_AT_LEAST, YEAR, Periods
 from workers.settings import SettingsError, from_environment
 
@@ -37,6 +37,11 @@ class MemorySettings(BaseSettings):
         """The cipher of the given keys, or of a key file in `home`."""
         keys = self.encryption_keys
         return open_cipher(keys.get_secret_value() if keys else None, home)
+
+    def reading_cipher(self, home: Path) -> Cipher:
+        """The same for who only reads: makes no key file."""
+        keys = self.encryption_keys
+        return reading_cipher(keys.get_secret_value() if keys else None, home)
 
     def periods(self) -> Periods:
         """How long each kind of data is kept."""

@@ -65,6 +65,12 @@ def parse(data: bytes, limits: Limits) -> etree._Element:
     return root
 
 
+def as_text(data: bytes) -> str:
+    """A document that was read before, as characters."""
+    text = data.removeprefix(b"\xef\xbb\xbf").strip()
+    return text.decode(_encoding(text))
+
+
 def _check_bytes(text: bytes, limits: Limits) -> None:
     if not text:
         raise XmlRefusedError(XmlProblem.EMPTY)

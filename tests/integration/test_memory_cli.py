@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -10,8 +11,12 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from persistence.keys import KEY_FILE, cipher_of, new_key
+from persistence.payloads import seal_payload
 from persistence.store import Store
-from tests.contract.persistence.builders import CLAIM, draft
+from tests.contract.persistence.builders import CLAIM, NOW, draft
+from tests.integration.intake_stage import FILE
+from tests.unit.tiss.samples import DOCTOR
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is the contract suite's part
 PROGRAM = """
@@ -81,6 +86,53 @@ async def test_audit_shows_verifies_and_exports(terminal: Terminal, store: Store
     assert (code, err) == (0, f"9 records of {CLAIM}.\n")
     records = [json.loads(line)["record"] for line in file.read_text().splitlines()]
     assert set(records) == {"retry_decisions", "claim_events", "audit_events", "outbox"}
+
+
+async def keep_file(store: Store, key: str) -> None:
+    sealed = seal_payload(cipher_of(key), CLAIM, FILE)
+    await store.run(lambda tx: tx.payloads.put(CLAIM, sealed, now=NOW))
+
+
+async def test_an_export_holds_the_claims_file_in_clear_for_its_owner_only_and_logs_nothing_of_it(
+    terminal: Terminal, store: Store, tmp_path: Path
+) -> None:
+    await keep_file(store, key := new_key("k1"))
+    file = tmp_path / "export.jsonl"
+    file.touch(mode=0o644)
+    code, out, err = await terminal.run(
+        "audit", "export", CLAIM, "-o", str(file), ENCRYPTION_KEYS=key, LOG_LEVEL="debug"
+    )
+    assert (code, out, err) == (0, "", f"1 records of {CLAIM}.\n")
+    record = json.loads(file.read_text(encoding="utf-8"))
+    assert record == {
+        "record": "claim_payloads",
+        "claim_id": CLAIM,
+        "stored_at": NOW.isoformat(),
+        "content": FILE.decode("iso-8859-1").strip(),
+    }
+    assert DOCTOR in record["content"]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("keys", ["", new_key("k2"), new_key("k1")], ids=["none", "another", "same name"])
+async def test_an_export_without_the_files_key_names_the_setting_and_writes_nothing(
+    terminal: Terminal, store: Store, tmp_path: Path, keys: str
+) -> None:
+    await keep_file(store, new_key("k1"))
+    file = tmp_path / "export.jsonl"
+    code, out, err = await terminal.run("audit", "export", CLAIM, "-o", str(file), ENCRYPTION_KEYS=keys)
+    assert (code, out) == (1, "")
+    assert "'k1'" in err
+    assert "ENCRYPTION_KEYS" in err
+    assert not file.exists()
+    assert not (tmp_path / KEY_FILE).exists()
+
+
+async def test_an_export_that_cannot_be_written_says_where(terminal: Terminal, tmp_path: Path) -> None:
+    file = str(tmp_path / "none" / "x")
+    code, _, err = await terminal.run("audit", "export", CLAIM, "-o", file, COLUMNS="300")
+    assert code == 2
+    assert "cannot be written" in err
 
 
 async def test_verify_names_what_was_changed_and_exits_1(

@@ -1,19 +1,25 @@
 """`reenvio audit show | verify | export`: what was decided, whether it still says so, and a copy of it."""
 
 import json
+import os
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
 from gateways.clock import WallClock
+from gateways.tiss.xml import as_text
 from persistence.chain import AuditEvent
+from persistence.payloads import open_payload
 from persistence.store import Store
 from workers.cli.database import ClaimArgument, with_store
+from workers.memory_settings import read_memory_settings
+from workers.settings import read_settings
 
 FOUND = 1
+OWNER_ONLY = 0o600
 audit_app = typer.Typer(help="Show, verify and export the audit trail.", no_args_is_help=True)
 
 
@@ -58,30 +64,42 @@ def export(
         Path | None, typer.Option("--output", "-o", help="A file instead of the terminal.")
     ] = None,
 ) -> None:
-    """Everything kept about a claim, as JSON Lines: for a person's access request (LGPD art. 18)."""
+    """Everything kept about a claim, its file in clear, as JSON Lines: for access requests (LGPD art. 18)."""
+    cipher = read_memory_settings().reading_cipher(read_settings().reenvio_home)
+
+    def opened(ciphertext: str) -> str:
+        return as_text(open_payload(cipher, claim.value, ciphertext))
 
     async def go(store: Store) -> None:
-        with _opened(output) as out:
-            number = 0
-            async with store.reading() as tx:
-                async for line in tx.export.lines(claim.value):
-                    out.write(line + "\n")
-                    number += 1
-            out.flush()
-        typer.echo(f"{number} records of {claim}.", err=True)
+        async with store.reading() as tx:
+            lines = [line + "\n" async for line in tx.export.lines(claim.value, opened)]
+        _write(lines, output)
+        typer.echo(f"{len(lines)} records of {claim}.", err=True)
 
     with_store(go)
 
 
-def _opened(output: Path | None) -> AbstractContextManager[TextIO]:
+def _write(lines: Sequence[str], output: Path | None) -> None:
     if output is None:
-        return nullcontext(sys.stdout)
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()
+        return
     try:
-        return output.open("w", encoding="utf-8")
+        _write_privately(lines, output)
     except OSError as error:
         raise typer.BadParameter(
             f"{output} cannot be written ({error.strerror}): name another file."
         ) from error
+
+
+def _write_privately(lines: Sequence[str], output: Path) -> None:
+    """The file is its owner's alone before anything is in it, also where it was there before."""
+    with os.fdopen(
+        os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, OWNER_ONLY), "w", encoding="utf-8"
+    ) as file:
+        if output.is_file():  # not a device, such as /dev/stdout
+            output.chmod(OWNER_ONLY)
+        file.writelines(lines)
 
 
 def _line(event: AuditEvent) -> str:

@@ -45,7 +45,7 @@ async def stories(store: Store) -> Store:
 
 async def about(store: Store, claim: str) -> set[str]:
     async with store.reading() as tx:
-        return {line.split('"')[3] for line in [line async for line in tx.export.lines(claim)]}
+        return {line.split('"')[3] for line in [line async for line in tx.export.lines(claim, str)]}
 
 
 EVERYTHING = {

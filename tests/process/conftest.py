@@ -10,10 +10,13 @@ from gateways.clock import EngineClock
 from gateways.zeebe import engine
 from persistence.database import sqlite_url
 from tests.bench.broker import any_ports
+from tests.integration.databases import database, kind, postgres, postgres_url, url
 from tests.process.records import EXPORTER, Records
 from tests.process.stage import Payers, Stage
 from workers.bootstrap import embedded, engine_config, migrate_database, running
 from workers.settings import Settings
+
+__all__ = ["database", "kind", "postgres", "postgres_url", "url"]
 
 
 @pytest.fixture(scope="session")

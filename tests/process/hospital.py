@@ -118,16 +118,15 @@ class Hospital:
 
 @asynccontextmanager
 async def open_hospital(
-    broker: engine.RunningEngine, engine_home: Path, folder: Path
+    broker: engine.RunningEngine, engine_home: Path, folder: Path, database: str | None = None
 ) -> AsyncIterator[Hospital]:
-    """A hospital with a database of its own on a running broker."""
+    """A hospital on a running broker, with the given database or an SQLite file of its own."""
     clock = EngineClock(broker.management_url)
     async with simulated_payers(Scenario.model_validate(SCENARIO), clock) as simulator:
         endpoint = f'endpoint = "{simulator.url}/{PAYER}"'
         payers = payers_file(folder, f'[payers.{PAYER}]\n{endpoint}\nversion = "4.03.00"\n')
-        settings = Settings(
-            reenvio_home=folder, database_url=sqlite_url(folder / "test.db"), payers_file=payers
-        )
+        address = database or sqlite_url(folder / "test.db")
+        settings = Settings(reenvio_home=folder, database_url=address, payers_file=payers)
         await migrate_database(settings)
         cluster = embedded(broker)
         async with running(settings, cluster) as app:

@@ -2,17 +2,20 @@
 
 import dataclasses
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
+from domain.submission import Failed, SendOutcome, Submission
 from gateways.clock import EngineClock
 from gateways.zeebe import engine
 from gateways.zeebe.commands import CommandRefusedError, ZeebeCommands
 from gateways.zeebe.connection import Plaintext, open_channel
-from persistence.database import open_database
-from tests.integration.test_no_patient_data import dump
+from persistence.journal import RETRY_SCHEDULED, JournalEntry
+from tests.integration.test_no_patient_data import ERROR, SECRETS, dump, patients_file
 from tests.process.hospital import NAME, PATIENT, Hospital, claim_file, claim_id, open_hospital
 from tests.process.records import Records
 from tests.process.stage import eventually
@@ -156,15 +159,55 @@ async def test_a_claim_without_a_file_reaches_a_person_who_reads_why(hospital: H
     assert "No file is stored for this claim" in shown
 
 
-async def test_engine_and_database_hold_no_patient(hospital: Hospital, records: Records) -> None:
-    database = open_database(hospital.settings.database)
-    try:
-        stored = await dump(database)
-    finally:
-        await database.dispose()
-    known = records.everything()
-    assert claim_id("101") in stored
-    assert claim_id("101") in known
-    for secret in (PATIENT, NAME, "Fict"):
-        assert secret not in stored
-        assert secret not in known
+class QuotingPayer:
+    """Quotes the patient in its errors: one that may pass, then one that does not."""
+
+    async def send(self, submission: Submission, _now: datetime) -> SendOutcome:
+        return Failed(ERROR if submission.attempt == 1 else f"INVALID_PROCEDURE_CODE - {ERROR}")
+
+
+async def through_acceptance(hospital: Hospital, number: str) -> None:
+    """A patient's file reaches the simulated payer."""
+    await hospital.app.intake.submit(Parcel(claim_file(number)))
+    async with hospital.working():
+        await hospital.reaches(claim_id(number), ClaimState.ACCEPTED)
+
+
+async def retry_scheduled(hospital: Hospital, number: str) -> JournalEntry | None:
+    """The claim's first wait by decision; its state may also tell of a wait for the payer's pace."""
+    async with hospital.app.store.reading() as tx:
+        entries = await tx.journal.of_claim(claim_id(number))
+    return next((entry for entry in entries if entry.event == RETRY_SCHEDULED), None)
+
+
+async def through_review(hospital: Hospital, number: str) -> None:
+    """A patient's file fails, waits, is refused and lies before a person."""
+    await hospital.app.intake.submit(Parcel(patients_file(number)))
+    async with hospital.working():
+        await eventually(lambda: retry_scheduled(hospital, number), "a retry")
+        clock = hospital.app.clock
+        assert isinstance(clock, EngineClock)
+        await clock.advance(timedelta(minutes=7))
+        await hospital.reaches(claim_id(number), ClaimState.IN_REVIEW)
+
+
+async def test_engine_and_database_hold_no_patient_of_a_file_or_of_an_error(
+    broker: engine.RunningEngine,
+    broker_config: engine.EngineConfig,
+    records: Records,
+    database: AsyncEngine,
+    tmp_path: Path,
+) -> None:
+    sent, refused = {"sqlite": ("191", "192"), "postgresql": ("193", "194")}[database.dialect.name]
+    url = database.url.render_as_string(hide_password=False)
+    async with open_hospital(broker, broker_config.home, tmp_path, url) as opened:
+        await through_acceptance(opened, sent)
+        quoted = dataclasses.replace(opened.app, payer=QuotingPayer())
+        await through_review(dataclasses.replace(opened, app=quoted), refused)
+    stored, known = await dump(database), records.everything()
+    for place in (stored, known):
+        assert claim_id(sent) in place
+        assert claim_id(refused) in place
+        assert [secret for secret in (*SECRETS, PATIENT, NAME, "Fict") if secret in place] == []
+    assert "claim_payloads: " in stored
+    assert "[removed]" in stored

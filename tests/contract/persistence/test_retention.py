@@ -178,3 +178,12 @@ async def test_a_hold_is_placed_once_and_released_once(store: Store) -> None:
     async with store.reading() as tx:
         assert await tx.holds.all() == [hold]
     assert [await store.run(lambda tx: tx.holds.release(OLD)) for _ in range(2)] == [True, False]
+
+
+async def test_the_reason_of_a_hold_names_the_case_and_no_person(store: Store) -> None:
+    case = "0001234-56.2026.8.26.0100"
+    reason = f"processo {case}; paciente: Maria Aparecida; CPF 529.982.247-25"
+    await store.run(lambda tx: tx.holds.place(Hold(OLD, reason, NOW)))
+    async with store.reading() as tx:
+        [kept] = await tx.holds.all()
+    assert kept.reason == f"processo {case}; paciente: [removed]; CPF [removed]"

@@ -176,7 +176,7 @@ async def test_a_database_that_says_nothing_within_the_time_of_a_job(url: str) -
         await eventually(lambda: well(store))
         await all_completed(store)
         async with store.reading() as tx:
-            assert [problem async for problem in tx.verification.problems()] == []
+            assert [problem async for problem in tx.verification.problems(NOW)] == []
             assert tx.verification.tally.decisions == len(JOBS)
 
 

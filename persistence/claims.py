@@ -99,6 +99,12 @@ class Claims:
         query = select(claims).where(waiting).order_by(claims.c.updated_at).limit(limit)
         return [_claim(row) for row in await self._connection.execute(query)]
 
+    async def of_batch(self, payer_ids: Sequence[str], batch_number: str) -> Sequence[ClaimRow]:
+        """The claims that are a batch of this number to one of these payers, by id."""
+        same = (claims.c.batch_number == batch_number) & claims.c.payer_id.in_(payer_ids)
+        rows = await self._connection.execute(select(claims).where(same).order_by(claims.c.claim_id))
+        return [_claim(row) for row in rows]
+
     async def touch_received(self, claim_id: str, *, now: datetime) -> None:
         """Note that a received claim was looked after, if it still waits."""
         mine = (claims.c.claim_id == claim_id) & (claims.c.state == ClaimState.RECEIVED)

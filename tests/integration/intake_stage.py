@@ -58,9 +58,11 @@ class Stage:
 
 
 @asynccontextmanager
-async def intake_stage(store: Store, folder: Path, *, max_bytes: int = 1_000_000) -> AsyncIterator[Stage]:
-    """A desk for one payer."""
-    file, clock, cipher = payers_file(folder, PAYERS), HandClock(), cipher_of(new_key("k1"))
+async def intake_stage(
+    store: Store, folder: Path, *, max_bytes: int = 1_000_000, payers: str = PAYERS
+) -> AsyncIterator[Stage]:
+    """A desk for one payer, or for these."""
+    file, clock, cipher = payers_file(folder, payers), HandClock(), cipher_of(new_key("k1"))
     async with (
         post_office() as office,
         open_channels(file) as channels,

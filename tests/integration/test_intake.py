@@ -7,6 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bpmn.names import ReviewReason
 from domain.claim import ClaimId
@@ -16,13 +18,14 @@ from gateways.tiss.lote import LoteRefusedError
 from gateways.zeebe.commands import CommandRefusedError
 from persistence.desk import Review
 from persistence.store import Store
-from tests.integration.intake_stage import DERIVED, FILE, Stage, intake_stage
+from tests.integration.intake_stage import DERIVED, FILE, PAYERS, Stage, intake_stage
 from tests.unit.tiss.samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
 from workers.intake import Known, Parcel, Refusal, RefusalKind, Started
 from workers.tiss import stored_file
 
 OTHER = file_bytes(file_text(first=7))
 CLAIM = ClaimId(DERIVED)
+OWN = "CLM-own-1"
 
 
 @pytest.fixture
@@ -70,8 +73,67 @@ async def test_other_content_under_the_same_id_is_a_conflict_with_the_way_out(st
     with pytest.raises(Refusal, match="CORRECTED --file") as refused:
         await stage.intake.submit(Parcel(OTHER))
     assert refused.value.kind is RefusalKind.CONFLICT
-    own = await stage.intake.submit(Parcel(OTHER, claim_id="CLM-own-1"))
-    assert own.claim_id == ClaimId("CLM-own-1")
+
+
+@pytest.mark.parametrize("data", [FILE, OTHER], ids=["same content", "other content"])
+@pytest.mark.parametrize("ids", [(None, OWN), (OWN, None), (OWN, "CLM-own-2")])
+async def test_the_same_batch_under_another_id_is_refused_and_names_the_claim(
+    stage: Stage, data: bytes, ids: tuple[str | None, str | None]
+) -> None:
+    first = await stage.intake.submit(Parcel(FILE, claim_id=ids[0]))
+    with pytest.raises(Refusal, match=f"its batch is known as {first.claim_id} ") as refused:
+        await stage.intake.submit(Parcel(data, claim_id=ids[1]))
+    assert refused.value.kind is RefusalKind.CONFLICT
+    async with stage.store.reading() as tx:
+        assert [claim.claim_id for claim in await tx.claims.all()] == [first.claim_id.value]
+    assert len(stage.office.taken) == 1
+
+
+async def test_the_same_batch_under_many_ids_at_once_is_one_claim(stage: Stage) -> None:
+    parcels = [Parcel(FILE, claim_id=f"CLM-own-{n}") for n in range(6)]
+    results = await asyncio.gather(*map(stage.intake.submit, parcels), return_exceptions=True)
+    assert sum(isinstance(result, Started) for result in results) == 1
+    assert sum(isinstance(result, Refusal) for result in results) == 5
+    assert len(stage.office.taken) == 1
+
+
+async def test_another_providers_batch_of_the_same_number_is_another_claim(stage: Stage) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    elsewhere = file_bytes(file_text(first=9).replace("PREST0001", "PREST0002"))
+    assert isinstance(await stage.intake.submit(Parcel(elsewhere)), Started)
+    assert isinstance(await stage.intake.submit(Parcel(file_bytes(file_text("300")))), Started)
+
+
+async def test_whose_batch_it_is_is_not_guessed_when_the_file_is_gone(
+    stage: Stage, database: AsyncEngine
+) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    async with database.begin() as connection:
+        await connection.execute(text("DELETE FROM claim_payloads"))
+    with pytest.raises(Refusal, match=DERIVED):
+        await stage.intake.submit(Parcel(OTHER, claim_id=OWN))
+
+
+async def test_a_claim_that_was_given_up_before_it_arrived_leaves_its_batch_free(stage: Stage) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    async with stage.store.transaction() as tx:
+        await tx.claims.move(DERIVED, ClaimState.CANCELLED, now=NOW)
+    assert isinstance(await stage.intake.submit(Parcel(FILE, claim_id=OWN)), Started)
+    async with stage.store.transaction() as tx:
+        await tx.claims.move(OWN, ClaimState.WRITTEN_OFF, now=NOW)
+        await tx.attempts.start(OWN, 7, now=NOW)  # and no answer came
+    with pytest.raises(Refusal, match="known as CLM-own-1 "):
+        await stage.intake.submit(Parcel(FILE, claim_id="CLM-own-2"))
+
+
+async def test_two_channels_to_one_payer_are_one_payer(store: Store, tmp_path: Path) -> None:
+    second = (
+        f'[payers.second]\nregistro_ans = "{PAYER}"\nendpoint = "https://b.example"\nversion = "4.03.00"\n'
+    )
+    async with intake_stage(store, tmp_path, payers=PAYERS + second) as stage:
+        await stage.intake.submit(Parcel(FILE, payer=PAYER))
+        with pytest.raises(Refusal, match=f"known as {DERIVED} "):
+            await stage.intake.submit(Parcel(FILE, payer="second", claim_id=OWN))
 
 
 async def test_a_claim_that_was_started_without_a_file_is_not_given_one(stage: Stage) -> None:
@@ -141,6 +203,15 @@ async def test_a_corrected_file_replaces_the_first_in_review(stage: Stage) -> No
     assert await stored_file(stage.store, stage.intake.cipher, DERIVED) == OTHER
     assert await stage.events() == ["received", "corrected"]
     assert await stage.intake.submit(Parcel(OTHER)) == Known(CLAIM, ClaimState.IN_REVIEW)
+
+
+async def test_a_correction_does_not_take_another_claims_batch(stage: Stage) -> None:
+    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(Parcel(file_bytes(file_text("300"))))
+    await in_review(stage)
+    with pytest.raises(Refusal, match=f"known as CLM-{PAYER}-PREST0001-300 "):
+        await stage.intake.correct(CLAIM, file_bytes(file_text("300", first=7)))
+    await stage.intake.correct(CLAIM, file_bytes(file_text("301")))
 
 
 async def test_outside_a_review_no_file_is_replaced(stage: Stage) -> None:

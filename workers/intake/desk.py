@@ -19,6 +19,7 @@ from persistence.claims import Arrival, ClaimRow
 from persistence.payloads import open_payload, seal_payload
 from persistence.store import Store, Transaction
 from workers.claims import unknown_claim
+from workers.intake.batches import Batches
 from workers.intake.corrections import Correction, replace_file, same_guides
 from workers.intake.examination import Examined, Parcel
 from workers.intake.reader import Reader
@@ -60,7 +61,7 @@ class Intake:
         now = await self.clock.now()
         examined, arrival = await self.reader.look_over(parcel, now)
         sealed = await asyncio.to_thread(seal_payload, self.cipher, arrival.claim_id, parcel.data)
-        known = await self.store.run(lambda tx: _receive(tx, arrival, examined, sealed, now))
+        known = await self.store.run(lambda tx: self._receive(tx, arrival, examined, sealed, now))
         if known is None:
             claim = Ready(arrival.claim_id, arrival.payer_id, arrival.deadline, now)
             await start(self.commands, claim, now)
@@ -77,10 +78,16 @@ class Intake:
         if known is None:
             raise unknown_claim(claim_id)
         parcel = Parcel(data, payer=known.payer_id, claim_id=claim_id.value)
-        _, arrival = await self.reader.look_over(parcel, now)
+        examined, arrival = await self.reader.look_over(parcel, now)
         sealed = await asyncio.to_thread(seal_payload, self.cipher, claim_id.value, data)
         correction = Correction(arrival, sealed, await self._keeps_guides(claim_id, data))
-        await self.store.run(lambda tx: replace_file(tx, correction, now))
+
+        async def replace(tx: Transaction) -> None:
+            if arrival.batch_number != known.batch_number:
+                await self._batches.require_new(tx, arrival, examined, now)
+            await replace_file(tx, correction, now)
+
+        await self.store.run(replace)
 
     async def _keeps_guides(self, claim_id: ClaimId, data: bytes) -> bool:
         """Whether a file holds the guides of the one in its place; none is there after retention."""
@@ -100,18 +107,23 @@ class Intake:
             await self.store.run(partial(_touch, claim_id=claim.claim_id, now=now))
         return started
 
+    async def _receive(
+        self, tx: Transaction, arrival: Arrival, examined: Examined, sealed: str, now: datetime
+    ) -> ClaimRow | None:
+        """Keep a new claim; the one that is known already, if any."""
+        known = await tx.claims.find(arrival.claim_id)
+        if known is None:
+            await self._batches.require_new(tx, arrival, examined, now)
+            await tx.claims.receive(arrival, now=now)
+            await tx.payloads.put(arrival.claim_id, sealed, now=now)
+            due = iso_time(arrival.deadline)
+            detail = f"batch {examined.batch_number}, guides: {examined.guides}, due {due}"
+            await tx.journal.write(arrival.claim_id, "received", detail, now=now)
+        return known
 
-async def _receive(
-    tx: Transaction, arrival: Arrival, examined: Examined, sealed: str, now: datetime
-) -> ClaimRow | None:
-    """Keep a new claim; the one that is known already, if any."""
-    known = await tx.claims.find(arrival.claim_id)
-    if known is None:
-        await tx.claims.receive(arrival, now=now)
-        await tx.payloads.put(arrival.claim_id, sealed, now=now)
-        detail = f"batch {examined.batch_number}, guides: {examined.guides}, due {iso_time(arrival.deadline)}"
-        await tx.journal.write(arrival.claim_id, "received", detail, now=now)
-    return known
+    @property
+    def _batches(self) -> Batches:
+        return Batches(self.reader.channels, self.cipher)
 
 
 async def _touch(tx: Transaction, *, claim_id: str, now: datetime) -> None:
@@ -127,5 +139,5 @@ def _require_the_same(known: ClaimRow, arrival: Arrival) -> None:
         "claimId",
         f"{known.claim_id} is known with other content",
         rule="one claim, one content",
-        remedy=f"Correct it through its review ({review}), or give this file an id of its own.",
+        remedy=f"Correct it through its review ({review}), or give this file a number or an id of its own.",
     )

@@ -9,10 +9,10 @@ from domain.errors import Trouble
 from gateways.zeebe.commands import ZeebeCommands
 from persistence.claims import ClaimRow
 from persistence.desk import Review
-from persistence.store import Store
+from persistence.store import Store, Transaction
+from workers.payers.waking import KEEP as KEEP_WAKE_UP
 
 KEEP_START = timedelta(hours=24)
-KEEP_WAKE_UP = timedelta(minutes=1)
 KEEP_WORD = timedelta(minutes=10)  # a person's word may arrive a moment before the process waits for it
 
 
@@ -49,14 +49,19 @@ class ClaimDesk:
             Message.CLAIM_READY, claim_id.value, variables, keep=KEEP_START, message_id=claim_id.value
         )
 
-    async def retry_now(self, claim_id: ClaimId) -> None:
-        """Wake a waiting claim."""
-        await self._require(claim_id, ClaimState.WAITING)
-        await self._commands.publish(Message.RETRY_NOW, claim_id.value, {}, keep=KEEP_WAKE_UP)
+    async def retry_now(self, claim_id: ClaimId) -> bool:
+        """Wake a claim from this very wait, once; False when it was asked for a moment ago."""
+        claim = await self._require(claim_id, ClaimState.WAITING)
+        wait = f"{claim_id} {claim.next_retry_time}"
+        return await self._commands.publish(
+            Message.RETRY_NOW, claim_id.value, {}, keep=KEEP_WAKE_UP, message_id=wait
+        )
 
-    async def cancel(self, claim_id: ClaimId) -> None:
-        """Cancel a claim that waits for its time or for a person."""
+    async def cancel(self, claim_id: ClaimId, *, although_sent: bool = False) -> None:
+        """Cancel a claim that waits for its time or for a person, and that its payer cannot have."""
         await self._require(claim_id, ClaimState.WAITING, ClaimState.IN_REVIEW)
+        if not although_sent:
+            await self._store.look(lambda tx: _require_not_sent(tx, claim_id))
         await self._commands.publish(Message.CLAIM_CANCELLED, claim_id.value, {}, keep=KEEP_WORD)
 
     async def decide_review(
@@ -73,13 +78,28 @@ class ClaimDesk:
         }
         await self._commands.publish(Message.REVIEW_DECIDED, claim_id.value, variables, keep=KEEP_WORD)
 
-    async def _require(self, claim_id: ClaimId, *states: ClaimState) -> None:
+    async def _require(self, claim_id: ClaimId, *states: ClaimState) -> ClaimRow:
         claim = await find_claim(self._store, claim_id)
         if claim.state not in states:
             wanted = " or ".join(states)
             raise ClaimRefusal(
                 f"{claim_id} is {claim.state}, and this can be asked only while it is {wanted}."
             )
+        return claim
+
+
+async def _require_not_sent(tx: Transaction, claim_id: ClaimId) -> None:
+    reviews = await tx.reviews.of_claim(claim_id.value)
+    if reviews and reviews[-1].reason == ReviewReason.PROTOCOL_MISSING:
+        raise ClaimRefusal(
+            f"The payer has {claim_id} already, and a cancellation here does not reach it: decide "
+            "PROTOCOL_RECOVERED or WRITE_OFF in its review, or cancel with --although-sent."
+        )
+    if await tx.attempts.answer_was_lost(claim_id.value):
+        raise ClaimRefusal(
+            f"The payer may have {claim_id}: the answer to a send was lost, and a cancellation here does not "
+            "reach the payer. Find out with the payer first, then cancel with --although-sent."
+        )
 
 
 def _check(review: Review, decision: ReviewDecision, protocol_number: str | None) -> None:

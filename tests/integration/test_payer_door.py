@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from domain.breaker import Go, Hold, Verdict
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
 from domain.payer_status import PRACTICE, Limits, PayerState, PayerStatus, Window
@@ -29,6 +30,7 @@ from tests.unit.tiss.samples import payer as payer_settings
 from workers.jobs import all_handlers
 from workers.payers import orders
 from workers.payers.book import PayerBook, book_of, limits_from
+from workers.payers.door import Arriving, foreseen
 from workers.payers.overview import overview
 from workers.payers.probing import probe_all
 from workers.payers.waking import Waker
@@ -125,6 +127,22 @@ async def test_while_the_breaker_is_open_nothing_is_sent_and_no_attempt_is_writt
         assert await tx.attempts.count("CLM-D-1") == 0
         assert await tx.attempts.of_job(1) is None
         assert [entry.event for entry in await tx.journal.of_claim("CLM-D-1")] == ["payer_unavailable"]
+
+
+async def test_what_a_claim_would_meet_at_the_door_is_told_without_changing_anything(scene: Scene) -> None:
+    claim = Arriving("CLM-D-1", PAYER)
+
+    async def prospect() -> Verdict:
+        return await scene.store.look(lambda tx: foreseen(tx, claim, scene.limits, scene.moment))
+
+    assert await prospect() == Go()
+    await scene.fail_twice()
+    before = await scene.status()
+    told = await prospect()
+    assert isinstance(told, Hold)
+    assert (told.resume_at, told.reason) == (later(minutes=5), DOWN.error)
+    assert await scene.status() == before
+    assert resume_at(await scene.submit(1)) == told.resume_at
 
 
 async def test_on_recovery_those_that_waited_are_woken_by_deadline_and_go_at_their_slots(

@@ -1,6 +1,6 @@
 """`reenvio claim submit | start | list | show | ...`: claims from the command line."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -10,15 +10,17 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from bpmn.names import ReviewDecision
+from domain.breaker import Hold
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from persistence.claims import ClaimRow, Wanted
 from persistence.store import Store
 from workers.bootstrap import App
-from workers.claims import ClaimDesk, find_claim
+from workers.claims import find_claim
 from workers.cli.application import with_app
 from workers.cli.database import ClaimArgument, with_store
 from workers.cli.submit import read_file, submit
+from workers.payers.door import Arriving, foreseen
 from workers.protocols import Protocols, in_words
 
 claim_app = typer.Typer(help="Hand in, start, follow and steer claims.", no_args_is_help=True)
@@ -86,14 +88,30 @@ def protocol(claim: ClaimArgument) -> None:
 
 @claim_app.command("retry-now")
 def retry_now(claim: ClaimArgument) -> None:
-    """Wake a waiting claim: it is sent at once, and the attempt counts."""
-    _tell(claim, "is sent again now", ClaimDesk.retry_now)
+    """Wake a waiting claim: it goes as soon as its payer takes it, and what is sent counts."""
+
+    async def go(app: App) -> None:
+        prospect = await _prospect(app, claim)
+        new = await app.desk.retry_now(claim)
+        typer.echo(f"{claim} {prospect if new else 'was woken from this wait a moment ago'}.")
+
+    with_app(go)
 
 
 @claim_app.command()
-def cancel(claim: ClaimArgument) -> None:
+def cancel(
+    claim: ClaimArgument,
+    although_sent: Annotated[
+        bool, typer.Option("--although-sent", help="Even if the payer has it, or may have it.")
+    ] = False,
+) -> None:
     """Cancel a claim that waits for its time or for a person; this cannot be undone."""
-    _tell(claim, "is being cancelled", ClaimDesk.cancel)
+
+    async def go(app: App) -> None:
+        await app.desk.cancel(claim, although_sent=although_sent)
+        typer.echo(f"{claim} is being cancelled.")
+
+    with_app(go)
 
 
 @claim_app.command()
@@ -116,12 +134,16 @@ def review(
     with_app(go)
 
 
-def _tell(claim: ClaimId, done: str, wish: Callable[[ClaimDesk, ClaimId], Awaitable[None]]) -> None:
-    async def go(app: App) -> None:
-        await wish(app.desk, claim)
-        typer.echo(f"{claim} {done}.")
-
-    with_app(go)
+async def _prospect(app: App, claim: ClaimId) -> str:
+    """What a claim that is woken now may hope for."""
+    found = await find_claim(app.store, claim)
+    arriving, limits = Arriving(claim.value, found.payer_id), app.book.of(found.payer_id)
+    now = await app.clock.now()
+    verdict = await app.store.look(lambda tx: foreseen(tx, arriving, limits, now))
+    if isinstance(verdict, Hold):
+        until = f"for payer {found.payer_id} until {_time(verdict.resume_at)}"
+        return f"is woken, but waits on {until}: {verdict.reason}"
+    return "is sent again now"
 
 
 def _table(claims: Sequence[ClaimRow]) -> Table:

@@ -58,6 +58,15 @@ async def admit(tx: Transaction, claim: Arriving, limits: Limits, now: datetime)
     return Admission(verdict, wait is None)
 
 
+async def foreseen(tx: Transaction, claim: Arriving, limits: Limits, now: datetime) -> Verdict:
+    """What the door would say to the claim now; nothing is written down."""
+    status = await tx.payers.find(claim.payer_id) or PayerStatus(claim.payer_id, now)
+    wait = await tx.payers.wait_of(claim.claim_id)
+    in_flight = await tx.payers.in_flight(claim.payer_id, now=now)
+    ticket = Ticket(wait.slot_at if wait else None, claim.deadline)
+    return breaker.admit(status, ticket, in_flight, limits, now)[1]
+
+
 async def heard(tx: Transaction, sent: Submission, answer: Settled, limits: Limits, now: datetime) -> Change:
     """What an answer changes for the payer; whoever waits gets a slot when it is well again."""
     before = await tx.payers.lock(sent.payer_id, now=now)

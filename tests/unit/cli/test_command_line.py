@@ -3,9 +3,16 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer import Context
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from workers.cli.app import Commands, build
 
 
 def reenvio(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -56,11 +63,31 @@ def test_migrate_makes_the_database_in_our_home(tmp_path: Path) -> None:
     assert (tmp_path / "reenvio.db").exists()
 
 
-def test_every_command_explains_itself(tmp_path: Path) -> None:
-    for command in ("demo", "up", "work", "deploy", "migrate", "decide", "claim", "policy", "engine"):
-        done = reenvio(tmp_path, command, "--help")
-        assert done.returncode == 0, command
-        assert "Usage" in done.stdout
+def every_command(command: Any, *path: str) -> Iterator[tuple[str, ...]]:
+    """The way to each command that there is."""
+    if not hasattr(command, "list_commands"):
+        yield path
+        return
+    context = Context(command)
+    for name in command.list_commands(context):
+        yield from every_command(command.get_command(context, name), *path, name)
+
+
+COMMANDS = list(every_command(get_command(build())))
+
+
+def test_no_command_is_left_out_of_the_walk() -> None:
+    assert {path[0] for path in COMMANDS} == set(Commands.targets)
+    assert {("claim", "protocol"), ("payer", "resume"), ("retention", "hold")} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_explains_itself(path: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(build(), [*path, "--help"])
+    assert done.exit_code == 0
+    usage, sentence, *_ = (line.strip() for line in done.output.splitlines() if line.strip())
+    assert usage.startswith("Usage:")
+    assert sentence[0].isalpha(), "not yet its arguments, nor its options"
 
 
 @pytest.mark.parametrize("group", ["claim", "payer"])

@@ -6,6 +6,7 @@ from bpmn.names import Message, ReviewDecision, ReviewReason, Variable
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
+from gateways.tiss.answers import is_protocol
 from gateways.zeebe.commands import ZeebeCommands
 from persistence.claims import ClaimRow
 from persistence.desk import Review
@@ -31,6 +32,15 @@ async def find_claim(store: Store, claim_id: ClaimId) -> ClaimRow:
     if claim is None:
         raise unknown_claim(claim_id)
     return claim
+
+
+def protocol_number(text: str) -> str:
+    """The number, if it has the form of a protocol: any other text stays out of engine and messages."""
+    if not is_protocol(text):
+        raise ClaimRefusal(
+            "A protocol number has 1 to 12 characters: letters and digits, and . / _ - after the first."
+        )
+    return text
 
 
 class ClaimDesk:
@@ -102,12 +112,16 @@ async def _require_not_sent(tx: Transaction, claim_id: ClaimId) -> None:
         )
 
 
-def _check(review: Review, decision: ReviewDecision, protocol_number: str | None) -> None:
+def _check(review: Review, decision: ReviewDecision, given: str | None) -> None:
     sends_again = decision in (ReviewDecision.RESEND, ReviewDecision.CORRECTED)
     if sends_again and review.reason == ReviewReason.PROTOCOL_MISSING:
         raise ClaimRefusal(
             f"The payer has {review.claim_id} already, so it must not go out again: "
             "decide PROTOCOL_RECOVERED with the number the payer tells you, or WRITE_OFF."
         )
-    if decision is ReviewDecision.PROTOCOL_RECOVERED and not protocol_number:
+    if decision is ReviewDecision.PROTOCOL_RECOVERED and not given:
         raise ClaimRefusal("PROTOCOL_RECOVERED needs the protocol number that the payer gave.")
+    if given and decision is not ReviewDecision.PROTOCOL_RECOVERED:
+        raise ClaimRefusal(f"A protocol number is for PROTOCOL_RECOVERED, not for {decision}.")
+    if given:
+        protocol_number(given)

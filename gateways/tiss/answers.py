@@ -17,6 +17,11 @@ _AMOUNT = re.compile(r"\d{1,10}(\.\d{1,2})?", re.ASCII)
 _STATUS = re.compile(r"\d{1,2}", re.ASCII)
 
 
+def is_protocol(text: str) -> bool:
+    """Whether the text has the form in which we read protocol numbers (st_texto12, no blanks)."""
+    return _NUMBER.fullmatch(text) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class FaultSaid:
     """One of the seven words; None when the word is not one of them."""

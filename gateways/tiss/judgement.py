@@ -24,6 +24,7 @@ from gateways.tiss.outcomes import (
     CancelOutcome,
     CancelStatus,
     Failure,
+    PayerDown,
     ProtocolStatus,
     Situation,
     StatusOutcome,
@@ -163,5 +164,6 @@ def _of(lote: Lote, glosa: Glosa) -> Glosa:
 
 def _repeatable(outcome: Failure) -> Failure:
     if isinstance(outcome, Ambiguous):
-        return Transient(outcome.code, outcome.error, outcome.retry_after)
+        kind = PayerDown if outcome.payer_down else Transient
+        return kind(outcome.code, outcome.error, outcome.retry_after)
     return outcome

@@ -1,11 +1,12 @@
-"""What people may say to a claim: once per wait, and nothing blind."""
+"""What people may say to a claim: once per wait, nothing blind, and no text that is no number."""
 
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 import pytest
 
-from bpmn.names import ReviewReason
+from bpmn.names import ReviewDecision, ReviewReason
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from gateways.zeebe.commands import ZeebeCommands
@@ -19,6 +20,7 @@ from workers.claims import ClaimDesk, ClaimRefusal
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 CLAIM = ClaimId("CLM-DESK-1")
+RECOVERED = ReviewDecision.PROTOCOL_RECOVERED
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +106,22 @@ async def test_what_did_not_arrive_is_cancelled(scene: Scene) -> None:
     await scene.waits(5)
     await scene.desk.cancel(CLAIM)
     assert scene.said == ["claim-cancelled"]
+
+
+@pytest.mark.parametrize("text", ["Maria Silva", "9" * 13, "1\n2"])
+async def test_a_text_that_is_no_protocol_number_does_not_reach_the_engine(scene: Scene, text: str) -> None:
+    await scene.is_in_review(ReviewReason.PROTOCOL_MISSING)
+    with pytest.raises(ClaimRefusal, match="1 to 12 characters") as refused:
+        await scene.desk.decide_review(CLAIM, RECOVERED, protocol_number=text)
+    assert text not in str(refused.value)
+    with pytest.raises(ClaimRefusal, match="needs the protocol number"):
+        await scene.desk.decide_review(CLAIM, RECOVERED)
+    with pytest.raises(ClaimRefusal, match="not for WRITE_OFF"):
+        await scene.desk.decide_review(CLAIM, ReviewDecision.WRITE_OFF, protocol_number="900000000001")
+    assert scene.said == []
+
+
+async def test_a_protocol_number_does(scene: Scene) -> None:
+    await scene.is_in_review(ReviewReason.PROTOCOL_MISSING)
+    await scene.desk.decide_review(CLAIM, RECOVERED, protocol_number="900000000001")
+    assert json.loads(scene.office.taken[0].variables)["protocolNumber"] == "900000000001"

@@ -16,7 +16,7 @@ from gateways.payer.scripted import Script, ScriptedPayer
 from persistence.database import Limits, open_database, sqlite_url
 from persistence.migrations import migrate
 from persistence.store import BELIEVED_SECONDS, Store
-from tests.contract.persistence.builders import draft
+from tests.contract.persistence.builders import NOW, draft
 from tests.integration.databases import Postgres
 from workers.jobs import all_handlers
 from workers.policy import load_policy

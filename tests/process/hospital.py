@@ -31,7 +31,10 @@ SCENARIO = {
     "payers": [
         {
             "registro_ans": PAYER,
-            "rules": [{"lote": "77*", "arrivals": [1], "then": {"do": "refuse", "code": "1801"}}],
+            "rules": [
+                {"lote": "77*", "arrivals": [1], "then": {"do": "refuse", "code": "1801"}},
+                {"lote": "89*", "arrivals": [1], "then": {"do": "garbage", "kind": "bad-hash"}},
+            ],
         }
     ]
 }

@@ -151,6 +151,38 @@ async def test_a_refused_file_is_corrected_through_its_review(hospital: Hospital
     assert taken.guides == ("GP-8801",)
 
 
+async def test_a_protocol_whose_answer_was_damaged_is_recovered_from_the_payer_by_command_line(
+    hospital: Hospital,
+) -> None:
+    claim, reenvio = claim_id("8901"), hospital.reenvio
+    await hospital.app.intake.submit(Parcel(claim_file("8901")))
+    async with hospital.working():
+        await hospital.reaches(claim, ClaimState.WAITING)
+        code, said = await reenvio("claim", "cancel", claim)
+        assert (code, f"The payer may have {claim}" in said) == (1, True), said
+        await reenvio("payer", "pause", PAYER, "--reason", "audit", "--yes")
+        _, said = await reenvio("claim", "retry-now", claim)
+        assert f"is woken, but waits on for payer {PAYER} until " in said
+        await reenvio("payer", "resume", PAYER)
+        row = await hospital.reaches(claim, ClaimState.IN_REVIEW)
+        assert row.reason == "PROTOCOL_MISSING"
+
+        taken = hospital.simulator.ledger.taken(PAYER, "8901")
+        assert taken is not None
+        assert taken.protocol is not None
+        decide = ("claim", "review", claim, "PROTOCOL_RECOVERED")
+        code, said = await reenvio(*decide)  # the damage is in the number itself
+        assert (code, "add --protocol and --unchecked" in said) == (1, True), said
+        code, said = await reenvio("claim", "protocol", claim, "--protocol", taken.protocol)
+        assert (code, f"protocol {taken.protocol}: received" in said) == (0, True), said
+        assert f"It is {claim}'s own batch" in said
+        code, said = await reenvio(*decide, "--protocol", taken.protocol)
+        assert code == 0, said
+        row = await hospital.reaches(claim, ClaimState.ACCEPTED)
+    assert row.protocol_number == taken.protocol
+    assert hospital.arrivals("8901") == 2
+
+
 async def test_a_claim_without_a_file_reaches_a_person_who_reads_why(hospital: Hospital) -> None:
     await hospital.reenvio("claim", "start", "CLM-none-1", "--payer", PAYER)
     async with hospital.working():

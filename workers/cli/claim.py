@@ -25,6 +25,9 @@ from workers.protocols import Protocols, in_words
 
 claim_app = typer.Typer(help="Hand in, start, follow and steer claims.", no_args_is_help=True)
 claim_app.command()(submit)
+ProtocolOption = Annotated[
+    str | None, typer.Option("--protocol", help="The number; default: the one a damaged answer names.")
+]
 
 
 @claim_app.command()
@@ -75,15 +78,19 @@ def show(claim: ClaimArgument) -> None:
 
 
 @claim_app.command()
-def protocol(claim: ClaimArgument) -> None:
-    """Ask the payer what became of a claim that it accepted."""
+def protocol(claim: ClaimArgument, number: ProtocolOption = None) -> None:
+    """Ask the payer about the protocol of a claim that it has, and whether it is the claim's own."""
 
     async def go(app: App) -> None:
-        protocols = Protocols(app.store, app.cipher, app.channels)
-        for line in in_words(await protocols.ask(claim, await app.clock.now())):
+        told = await _protocols(app).ask(claim, number)
+        for line in in_words(told.situation):
             typer.echo(line)
+        if told.is_news:
+            told.require_own()
+            found = f"PROTOCOL_RECOVERED --protocol {told.situation.protocol}"
+            typer.echo(f"It is {claim}'s own batch: `reenvio claim review {claim} {found}` takes it over.")
 
-    with_app(go)
+    with_app(go, quiet=False)
 
 
 @claim_app.command("retry-now")
@@ -118,20 +125,32 @@ def cancel(
 def review(
     claim: ClaimArgument,
     decision: Annotated[ReviewDecision, typer.Argument(case_sensitive=False)],
-    protocol: Annotated[str | None, typer.Option(help="The number, for PROTOCOL_RECOVERED.")] = None,
+    number: ProtocolOption = None,
     file: Annotated[Path | None, typer.Option(help="The corrected batch, for CORRECTED.")] = None,
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Take the number as given: you have seen the receipt.")
+    ] = False,
 ) -> None:
     """Decide a claim in review: resend, corrected, write off, or protocol recovered."""
+    recovers = decision is ReviewDecision.PROTOCOL_RECOVERED
     if file and decision is not ReviewDecision.CORRECTED:
         raise typer.BadParameter("a file is for CORRECTED", param_hint="--file")
+    if unchecked and not recovers:
+        raise typer.BadParameter("this is for PROTOCOL_RECOVERED", param_hint="--unchecked")
 
     async def go(app: App) -> None:
         if file:
             await app.intake.correct(claim, read_file(file, app.intake.reader.terms.max_bytes))
-        await app.desk.decide_review(claim, decision, protocol_number=protocol)
+        asks = recovers and not unchecked
+        found = await _protocols(app).recovered(claim, number) if asks else number
+        await app.desk.decide_review(claim, decision, protocol_number=found)
         typer.echo(f"{claim}: {decision} is told to the process.")
 
-    with_app(go)
+    with_app(go, quiet=not recovers)
+
+
+def _protocols(app: App) -> Protocols:
+    return Protocols(app.cipher, app.channels, app.waker(), app.clock)
 
 
 async def _prospect(app: App, claim: ClaimId) -> str:

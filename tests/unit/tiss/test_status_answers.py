@@ -1,14 +1,18 @@
 """Answers to questions and cancellations are read by structure; without a clear word nothing is assumed."""
 
+from datetime import timedelta
+
 import pytest
 
 from domain.submission import Glosa
+from gateways.tiss.answers import is_protocol
 from gateways.tiss.judgement import HttpAnswer, judge_cancel, judge_status
 from gateways.tiss.outcomes import (
     AccessDenied,
     Ambiguous,
     Cancellation,
     CancelStatus,
+    PayerDown,
     ProtocolStatus,
     Situation,
     Transient,
@@ -50,6 +54,23 @@ def test_a_refused_question_keeps_its_code() -> None:
     refused = sample("response_mensagemErro_1001_carteira").replace(b">1001<", b">3291<")
     assert judge_status(HttpAnswer(200, refused), "1").__class__ is Transient
     assert isinstance(judge_status(HttpAnswer(401, b""), "1"), AccessDenied)
+
+
+def test_a_question_meets_an_outage_as_a_send_does() -> None:
+    down = judge_status(HttpAnswer(503, b"", timedelta(minutes=2)), "1")
+    assert isinstance(down, PayerDown)
+    assert down.retry_after == timedelta(minutes=2)
+    assert isinstance(judge_status(HttpAnswer(500, b""), "1"), Transient)
+
+
+@pytest.mark.parametrize("number", ["1", "900000000001", "AB-12/2026", "x" * 12])
+def test_a_protocol_number_has_one_to_twelve_characters(number: str) -> None:
+    assert is_protocol(number)
+
+
+@pytest.mark.parametrize("text", ["", "x" * 13, "12 34", " 1", "1\n", "-1", "é", "Maria Silva"])
+def test_any_other_text_is_no_protocol_number(text: str) -> None:
+    assert not is_protocol(text)
 
 
 def cancel_answer(status: str, number: str = "200000000001") -> bytes:

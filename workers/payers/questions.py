@@ -1,0 +1,70 @@
+"""Questions pass a payer's door as sends do: never past refused credentials, and counted in its pace."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from domain import breaker
+from domain.breaker import Word, aged, is_free, word_of
+from domain.errors import Trouble
+from domain.payer_status import Limits, PayerState, PayerStatus
+from domain.redaction import redact
+from domain.slots import latest
+from gateways.tiss.outcomes import PayerDown, Situation, StatusOutcome, Transient, as_send_outcome
+from persistence.store import Transaction
+from workers.payers.door import Arriving, Change
+from workers.payers.overview import moment
+
+QUESTION = 0  # where a send has its number, which counts from 1
+
+
+class NotNow(Trouble):
+    """The payer must not be asked now; the text says why and what to do."""
+
+
+async def ask(tx: Transaction, claim: Arriving, limits: Limits, now: datetime) -> None:
+    """Count a question as under way; NotNow when it must not leave."""
+    status = await tx.payers.lock(claim.payer_id, now=now)
+    under_way = await tx.payers.in_flight(claim.payer_id, now=now)
+    if objection := _objection(aged(status, now), under_way, limits, now):
+        raise NotNow(objection)
+    paced_until = latest(now, status.paced_until) + limits.interval
+    await tx.payers.save(replace(status, paced_until=paced_until))
+    await tx.payers.send_began(claim.claim_id, QUESTION, claim.payer_id, until=now + limits.lease)
+
+
+async def answered(
+    tx: Transaction, claim: Arriving, outcome: StatusOutcome, limits: Limits, now: datetime
+) -> Change:
+    """What an answer changes for the payer: trouble counts as after a send, a good answer proves nothing.
+
+    Whoever answers questions need not take claims.
+    """
+    before = await tx.payers.lock(claim.payer_id, now=now)
+    error = "" if isinstance(outcome, Situation) else redact(outcome.error)
+    after = breaker.heard(before, _word(outcome), limits, now, reason=error, retry_after=_wish(outcome))
+    await tx.payers.save(after)
+    await tx.payers.send_ended(claim.claim_id, QUESTION)
+    return Change(before, after)
+
+
+def _objection(status: PayerStatus, under_way: int, limits: Limits, now: datetime) -> str | None:
+    payer = status.payer_id
+    if status.state is PayerState.STOPPED:
+        return (
+            f"Payer {payer} refused our credentials ({status.reason}): another login could lock the account. "
+            f"Correct them, then run `reenvio payer resume {payer}`."
+        )
+    if status.not_before and status.not_before > now:
+        return f"Payer {payer} asked to come later: ask again after {moment(status.not_before)}."
+    if under_way >= (limits.at_once if is_free(status, limits) else limits.trials):
+        return f"Payer {payer} has as many calls under way as it may have: ask again in a minute."
+    return None
+
+
+def _word(outcome: StatusOutcome) -> Word:
+    word = Word.NOTHING if isinstance(outcome, Situation) else word_of(as_send_outcome(outcome))
+    return Word.NOTHING if word is Word.ANSWERED else word
+
+
+def _wish(outcome: StatusOutcome) -> timedelta | None:
+    return outcome.retry_after if isinstance(outcome, Transient | PayerDown) else None

@@ -49,6 +49,7 @@ claims = Table(
     Index("ix_claims_updated_at", "updated_at"),
     Index("ix_claims_created_at", "created_at"),
     Index("ix_claims_payer_id", "payer_id", "created_at"),
+    Index("ix_claims_batch_number", "batch_number", "payer_id"),
 )
 
 claim_payloads = Table(

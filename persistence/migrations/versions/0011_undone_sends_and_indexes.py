@@ -13,8 +13,9 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Indexes for a payer's claims and for answers to be removed; a column that old workers leave empty."""
+    """Indexes for a payer's claims, batches, answers to remove; a column that old workers leave empty."""
     create_index("ix_claims_payer_id", "claims", ["payer_id", "created_at"])
+    create_index("ix_claims_batch_number", "claims", ["batch_number", "payer_id"])
     create_index(
         "ix_submission_attempts_payload", "submission_attempts", ["started_at"], where="result IS NOT NULL"
     )
@@ -31,5 +32,6 @@ def downgrade() -> None:
         where="next_retry_time IS NOT NULL",
     )
     drop_index("ix_submission_attempts_payload", "submission_attempts")
+    drop_index("ix_claims_batch_number", "claims")
     drop_index("ix_claims_payer_id", "claims")
     op.drop_column("submission_attempts", "undone_at")

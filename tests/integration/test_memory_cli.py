@@ -148,6 +148,19 @@ async def test_verify_names_what_was_changed_and_exits_1(
     assert out.splitlines()[0] == f"{CLAIM} event 2: it was changed"
 
 
+async def test_show_says_of_a_damaged_event_that_it_is_damaged(
+    terminal: Terminal, store: Store, database: AsyncEngine
+) -> None:
+    await store.record(draft())
+    async with database.begin() as connection:
+        await connection.execute(text("INSERT INTO audit_permits VALUES ('audit_events:UPDATE')"))
+        await connection.execute(text("UPDATE audit_events SET data = '{' WHERE sequence = 2"))
+        await connection.execute(text("UPDATE audit_events SET data = '[]' WHERE sequence = 3"))
+    code, out, _ = await terminal.run("audit", "show", CLAIM)
+    assert code == 0
+    assert ["cannot be read" in line for line in out.splitlines()] == [False, True, True, False, False, False]
+
+
 async def test_a_claim_nobody_knows_is_one_line(terminal: Terminal) -> None:
     code, _, err = await terminal.run("audit", "show", "CLM-9-9")
     assert (code, err) == (1, "Nothing was decided about CLM-9-9 here.\n")

@@ -418,6 +418,14 @@ async def test_a_payer_that_answers_nonsense_to_everybody_is_held_and_one_claim_
     assert (await scene.status()).state is PayerState.CLOSED
 
 
+async def test_the_reason_of_an_order_names_no_person(scene: Scene) -> None:
+    await scene.submit(1)
+    await orders.pause(scene.waker, PAYER, "ask about CPF 123.456.789-09", None, NOW)
+    assert "123.456.789-09" not in (await scene.status()).reason
+    await orders.trip(scene.waker, PAYER, "ask about CPF 123.456.789-09", NOW)
+    assert "123.456.789-09" not in (await scene.status()).reason
+
+
 async def test_a_pause_that_is_over_gives_slots_to_all_that_waited(scene: Scene) -> None:
     await scene.submit(1)
     await orders.pause(scene.waker, PAYER, "night", later(hours=1), NOW)

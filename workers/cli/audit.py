@@ -103,8 +103,15 @@ def _write_privately(lines: Sequence[str], output: Path) -> None:
 
 
 def _line(event: AuditEvent) -> str:
-    data = ", ".join(f"{name}={_text(value)}" for name, value in json.loads(event.data).items())
-    return f"{event.sequence:>4}  {event.at.isoformat(timespec='seconds')}  {event.event:16}  {data}"
+    return f"{event.sequence:>4}  {event.at.isoformat(timespec='seconds')}  {event.event:16}  {_said(event)}"
+
+
+def _said(event: AuditEvent) -> str:
+    try:
+        data = json.loads(event.data).items()
+    except (ValueError, AttributeError, RecursionError):
+        return "was changed and cannot be read: run `reenvio audit verify`"
+    return ", ".join(f"{name}={_text(value)}" for name, value in data)
 
 
 def _text(value: object) -> str:

@@ -6,6 +6,7 @@ from datetime import datetime
 from domain import breaker
 from domain.errors import Trouble
 from domain.payer_status import PayerState, PayerStatus
+from domain.redaction import redact
 from persistence.store import Transaction
 from workers.payers.door import Change, replanned
 from workers.payers.waking import Waker
@@ -25,7 +26,8 @@ async def pause(waker: Waker, payer_id: str, reason: str, until: datetime | None
     """Hold all claims of the payer, until a moment or until `resume`; one that is stopped stays so."""
     if until is not None and until <= now:
         raise Trouble(f"--until {until.isoformat()} is past: give a moment that is still to come.")
-    return await _hold(waker, payer_id, now, lambda status: breaker.paused(status, reason, until, now))
+    why = redact(reason)
+    return await _hold(waker, payer_id, now, lambda status: breaker.paused(status, why, until, now))
 
 
 async def resume(waker: Waker, payer_id: str, now: datetime) -> Change:
@@ -37,8 +39,8 @@ async def resume(waker: Waker, payer_id: str, now: datetime) -> Change:
 
 async def trip(waker: Waker, payer_id: str, reason: str, now: datetime) -> Change:
     """Open the breaker, as an outage would: it tries again by itself; one that is stopped stays so."""
-    limits = waker.book.of(payer_id)
-    return await _hold(waker, payer_id, now, lambda status: breaker.tripped(status, reason, limits, now))
+    why, limits = redact(reason), waker.book.of(payer_id)
+    return await _hold(waker, payer_id, now, lambda status: breaker.tripped(status, why, limits, now))
 
 
 async def require(tx: Transaction, waker: Waker, payer_id: str) -> None:

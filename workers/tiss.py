@@ -20,6 +20,7 @@ from gateways.tiss.witness import Witness
 from persistence.cipher import Cipher
 from persistence.payloads import open_payload
 from persistence.store import Store, Transaction
+from workers.jobs.trouble import kept
 from workers.runtime.handler import JobHandler
 from workers.settings import HandlerLimits, SettingsError
 
@@ -84,7 +85,7 @@ def gateway_to(channels: Mapping[str, PayerChannel], store: Store) -> TissGatewa
     """Sends claims, and writes down what a payer has cancelled before anything else is sent."""
 
     async def undone(sent: Submission, now: datetime) -> None:
-        await store.run(lambda tx: _note_cancelled(tx, sent, now))
+        await kept(lambda: store.run(lambda tx: _note_cancelled(tx, sent, now)))
 
     return TissGateway({name: channel.client for name, channel in channels.items()}, undone)
 

@@ -38,3 +38,8 @@ class InvalidPolicy(DomainError):  # noqa: N818 - it names a state, not a failur
     def __init__(self, *problems: str) -> None:
         self.problems = problems
         super().__init__("Policy rejected: " + "; ".join(problems))
+
+
+def plain_words(message: str) -> str:
+    """A validator's message without the library's own preface."""
+    return message.removeprefix("Value error, ")

@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from pydantic_settings import SettingsError as SourceError
 
 from bpmn.names import JobType
-from domain.errors import Trouble
+from domain.errors import Trouble, plain_words
 from persistence.database import sqlite_url
 from workers.runtime.handler import JobHandler
 
@@ -93,7 +93,9 @@ def from_environment(settings: type[SettingsT]) -> SettingsT:
         raise SettingsError(f"Settings from the environment do not fit. {refused}") from refused
     except ValidationError as refused:
         prefix = settings.model_config.get("env_prefix", "")
-        faults = (f"{_variable(error['loc'], prefix)}: {error['msg']}" for error in refused.errors())
+        faults = (
+            f"{_variable(error['loc'], prefix)}: {plain_words(error['msg'])}" for error in refused.errors()
+        )
         raise SettingsError("Settings from the environment do not fit. " + "; ".join(faults)) from refused
 
 

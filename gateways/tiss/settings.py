@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from domain.errors import Trouble
+from domain.errors import Trouble, plain_words
 from gateways.tiss.hours import PostingHours, Zone
 from gateways.tiss.judgement import AnswerHash
 from gateways.tiss.names import Encoding, Version
@@ -185,7 +185,9 @@ def _payer(key: str, table: object, environment: Mapping[str, str]) -> PayerSett
     try:
         return PayerSettings.model_validate({"registro_ans": key} | _with_secrets(key, table, environment))
     except ValidationError as refused:
-        faults = (f"{'.'.join(map(str, e['loc'])) or 'settings'}: {e['msg']}" for e in refused.errors())
+        faults = (
+            f"{'.'.join(map(str, e['loc'])) or 'settings'}: {plain_words(e['msg'])}" for e in refused.errors()
+        )
         raise PayerSettingsError(f"Payer {key}: {'; '.join(faults)}.") from None
 
 

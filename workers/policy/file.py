@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from domain.errors import InvalidPolicy
+from domain.errors import InvalidPolicy, plain_words
 from domain.policy import Policy
 from workers.policy.build import build_policy
 from workers.policy.schema import PolicyFile
@@ -48,4 +48,4 @@ def _text(path: Path) -> str:
 
 def _line(problem: Any) -> str:
     place = ".".join(str(step) for step in problem["loc"])
-    return f"{place}: {problem['msg'].removeprefix('Value error, ')}"
+    return f"{place}: {plain_words(problem['msg'])}"

@@ -27,7 +27,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from bpmn.names import PolicyHeader
 from domain.catalog import amend
-from domain.errors import InvalidInput, InvalidPolicy
+from domain.errors import InvalidInput, InvalidPolicy, plain_words
 from domain.inputs import shown
 from domain.policy import EmptyError, GiveUp, Policy
 from workers.policy.build import change_limits, fingerprint, zone_named
@@ -77,7 +77,7 @@ def _why(error: Exception) -> str:
         case InvalidPolicy():
             return "; ".join(error.problems)
         case ValidationError():
-            return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+            return plain_words(error.errors()[0]["msg"])
         case _:
             return str(error)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from domain.errors import Trouble
+from domain.errors import Trouble, plain_words
 from gateways.tiss.hours import PostingHours
 from gateways.tiss.names import Encoding, FaultWord, Version
 
@@ -189,7 +189,7 @@ def read_scenario(file: Path) -> Scenario:
     except OSError as error:
         raise ScenarioError(f"Scenario {file}: {error.strerror}.") from error
     except ValidationError as refused:
-        faults = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in refused.errors())
+        faults = (f"{'.'.join(map(str, e['loc']))}: {plain_words(e['msg'])}" for e in refused.errors())
         raise ScenarioError(f"Scenario {file} cannot be played. {'; '.join(faults)}.") from None
     except ValueError as error:  # neither TOML nor JSON, or not even text
         raise ScenarioError(f"Scenario {file} cannot be read: {error}.") from error

@@ -32,9 +32,10 @@ POSTGRES_SETTINGS = {
 }
 UNREACHABLE = (DBAPIError, PoolTimeoutError, OSError, TimeoutError)
 DISK_FULL = ("53100", "SQLITE_FULL")
+TOO_SLOW = "57014"
 LOCKED = ("55P03", "40P01", "SQLITE_BUSY", "SQLITE_LOCKED")
 PASSING = (
-    *("08", "40", "53", "55P03", "57P", "58"),
+    *("08", "40", "53", "55P03", "57P", TOO_SLOW, "58"),
     *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN"),
 )
 """Trouble with connections, conflicts, room, locks, shutdown and the system, in either database's codes."""
@@ -92,7 +93,7 @@ async def answers(engine: AsyncEngine) -> bool:
 def has_waited(error: Exception) -> bool:
     """Whether the database made us wait before it gave up; asking again at once would wait as long again."""
     locked = "database is locked" in str(error) or "lock timeout" in str(error)
-    return locked or isinstance(error, PoolTimeoutError | TimeoutError)
+    return locked or _code(error) == TOO_SLOW or isinstance(error, PoolTimeoutError | TimeoutError)
 
 
 def is_locked_out(error: BaseException) -> bool:

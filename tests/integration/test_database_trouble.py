@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gateways.clock import WallClock
 from gateways.payer.scripted import Script, ScriptedPayer
-from persistence.database import DatabaseError, Limits, open_database, sqlite_url
+from persistence.database import DatabaseError, Limits, has_waited, may_pass, open_database, sqlite_url
 from persistence.migrations import migrate
 from persistence.store import Store
 from tests.integration.cable import Cable
@@ -122,3 +123,15 @@ async def test_a_file_that_is_no_database_is_one_line_of_advice(tmp_path: Path) 
     async with opened(f"sqlite+aiosqlite:///{tmp_path}/x.db", Limits()) as engine:
         with pytest.raises(DatabaseError, match="DATABASE_URL"):
             await Store(engine).run(lambda tx: tx.claims.all())
+
+
+async def test_a_statement_that_the_server_gave_up_is_trouble_that_may_pass(postgres: Postgres) -> None:
+    url = await postgres.create("reenvio_slow", postgres.template)
+    async with opened(url, Limits()) as engine:
+        with pytest.raises(DBAPIError) as given_up:
+            async with engine.begin() as connection:
+                await connection.execute(text("SET LOCAL statement_timeout = 50"))
+                await connection.execute(text("SELECT pg_sleep(60)"))
+    assert may_pass(given_up.value)
+    assert has_waited(given_up.value)
+    await postgres.drop("reenvio_slow")

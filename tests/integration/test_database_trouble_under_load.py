@@ -92,13 +92,19 @@ async def all_completed(store: Store) -> None:
     assert await store.trouble() is None
 
 
-async def test_a_lock_that_somebody_holds(url: str, kind: str, watch: Watch) -> None:
+def test_the_database_gives_up_waiting_before_a_job_does(tmp_path: Path) -> None:
+    store = Store(open_database(sqlite_url(tmp_path / "unopened.db")))
+    handlers = all_handlers(store, ScriptedPayer(Script()), load_policy, WallClock())
+    shortest = min(handler.time_limit.total_seconds() for handler in handlers)
+    assert max(Limits().lock_seconds, Limits().pool_seconds) < shortest
+
+
+async def test_a_lock_that_somebody_holds(url: str, watch: Watch) -> None:
     async with opened(url) as engine:
         store = Store(engine, seconds=watch)
         async with locked(url):
-            [said] = await all_postponed(store)
+            await all_postponed(store)
             assert "does not answer" in (await store.trouble() or "")
-        assert ("(DBAPIError)" in said) == (kind == "postgresql"), "the database did not say why in time"
         watch.put_forward()
         assert await store.trouble() is None
         await all_completed(store)
@@ -110,9 +116,8 @@ async def test_a_pool_without_a_free_connection(url: str, watch: Watch) -> None:
         async with AsyncExitStack() as stack:
             for _ in range(Limits().connections):
                 await stack.enter_async_context(store.reading())
-            [said] = await all_postponed(store)
+            await all_postponed(store)
             assert await store.trouble()
-        assert "(TimeoutError)" in said
         watch.put_forward()
         assert await store.trouble() is None
         await all_completed(store)

@@ -135,14 +135,19 @@ async def test_an_export_that_cannot_be_written_says_where(terminal: Terminal, t
     assert "cannot be written" in err
 
 
+async def tamper(database: AsyncEngine, *changes: str) -> None:
+    async with database.begin() as connection:
+        await connection.execute(text("INSERT INTO audit_permits VALUES ('audit_events:UPDATE')"))
+        for change in changes:
+            await connection.execute(text(f"UPDATE audit_events SET {change}"))  # noqa: S608
+        await connection.execute(text("DELETE FROM audit_permits"))
+
+
 async def test_verify_names_what_was_changed_and_exits_1(
     terminal: Terminal, store: Store, database: AsyncEngine
 ) -> None:
     await store.record(draft())
-    async with database.begin() as connection:
-        await connection.execute(text("INSERT INTO audit_permits VALUES ('audit_events:UPDATE')"))
-        await connection.execute(text("UPDATE audit_events SET job_key = 0 WHERE sequence = 2"))
-        await connection.execute(text("DELETE FROM audit_permits"))
+    await tamper(database, "job_key = 0 WHERE sequence = 2")
     code, out, _ = await terminal.run("audit", "verify")
     assert code == 1
     assert out.splitlines()[0] == f"{CLAIM} event 2: it was changed"
@@ -152,10 +157,7 @@ async def test_show_says_of_a_damaged_event_that_it_is_damaged(
     terminal: Terminal, store: Store, database: AsyncEngine
 ) -> None:
     await store.record(draft())
-    async with database.begin() as connection:
-        await connection.execute(text("INSERT INTO audit_permits VALUES ('audit_events:UPDATE')"))
-        await connection.execute(text("UPDATE audit_events SET data = '{' WHERE sequence = 2"))
-        await connection.execute(text("UPDATE audit_events SET data = '[]' WHERE sequence = 3"))
+    await tamper(database, "data = '{' WHERE sequence = 2", "data = '[]' WHERE sequence = 3")
     code, out, _ = await terminal.run("audit", "show", CLAIM)
     assert code == 0
     assert ["cannot be read" in line for line in out.splitlines()] == [False, True, True, False, False, False]

@@ -58,6 +58,9 @@ def _issue(folder: Path, name: str, by: Pair | None) -> Pair:
         .add_extension(
             x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
         )
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(secret.public_key()), critical=False)
+        .add_extension(_identifier_of(by.secret if by else secret), critical=False)
+        .add_extension(_usage(signs=by is None), critical=True)
     )
     subject = builder.sign(by.secret if by else secret, hashes.SHA256())
     certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
@@ -70,3 +73,22 @@ def _issue(folder: Path, name: str, by: Pair | None) -> Pair:
         )
     )
     return Pair(certificate, key, subject, secret)
+
+
+def _identifier_of(issuer: ec.EllipticCurvePrivateKey) -> x509.AuthorityKeyIdentifier:
+    """Whose key signed it; Python 3.13 and later trust no certificate that does not say."""
+    return x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.public_key())
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )

@@ -40,6 +40,11 @@ class Payloads:
         query = select(payloads.c.ciphertext).where(payloads.c.claim_id == claim_id)
         return await self._connection.scalar(query)
 
+    async def opened(self, claim_id: str, cipher: Cipher) -> bytes | None:
+        """The claim's file in clear, or None; a CipherError as `open_payload` raises it."""
+        stored = await self.find(claim_id)
+        return None if stored is None else open_payload(cipher, claim_id, stored)
+
 
 def _context(claim_id: str) -> str:
     return f"claim payload {claim_id}"

@@ -98,9 +98,14 @@ class ClaimDesk:
         return claim
 
 
+async def payer_has(tx: Transaction, claim_id: str) -> bool:
+    """Whether the claim lies on a person's desk because its payer has it, but not its protocol."""
+    reviews = await tx.reviews.of_claim(claim_id)
+    return bool(reviews) and reviews[-1].reason == ReviewReason.PROTOCOL_MISSING
+
+
 async def _require_not_sent(tx: Transaction, claim_id: ClaimId) -> None:
-    reviews = await tx.reviews.of_claim(claim_id.value)
-    if reviews and reviews[-1].reason == ReviewReason.PROTOCOL_MISSING:
+    if await payer_has(tx, claim_id.value):
         raise ClaimRefusal(
             f"The payer has {claim_id} already, and a cancellation here does not reach it: decide "
             "PROTOCOL_RECOVERED or WRITE_OFF in its review, or cancel with --although-sent."

@@ -18,7 +18,6 @@ from gateways.tiss.transport import open_line
 from gateways.tiss.validation import Schemas
 from gateways.tiss.witness import Witness
 from persistence.cipher import Cipher
-from persistence.payloads import open_payload
 from persistence.store import Store, Transaction
 from workers.jobs.trouble import kept
 from workers.runtime.handler import JobHandler
@@ -98,10 +97,10 @@ async def _note_cancelled(tx: Transaction, sent: Submission, now: datetime) -> N
 
 async def stored_file(store: Store, cipher: Cipher, claim_id: str) -> bytes:
     """A claim's file; one that is not there is a refusal like any other file that cannot be sent."""
-    stored = await store.look(lambda tx: tx.payloads.find(claim_id))
-    if stored is None:
+    content = await store.look(lambda tx: tx.payloads.opened(claim_id, cipher))
+    if content is None:
         raise LoteRefusedError(NO_FILE)
-    return open_payload(cipher, claim_id, stored)
+    return content
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from bpmn.names import ReviewReason
 from domain.claim_state import ClaimState
 from gateways.tiss.lote import read_lote
 from persistence.claims import Arrival
 from persistence.journal import CORRECTED
 from persistence.store import Transaction
+from workers.claims import payer_has
 from workers.intake.refusal import Refusal, conflict
 
 
@@ -44,8 +44,7 @@ async def replace_file(tx: Transaction, correction: Correction, now: datetime) -
 
 async def _require_not_with_the_payer(tx: Transaction, correction: Correction) -> None:
     arrival = correction.arrival
-    reviews = await tx.reviews.of_claim(arrival.claim_id)
-    if reviews and reviews[-1].reason == ReviewReason.PROTOCOL_MISSING:
+    if await payer_has(tx, arrival.claim_id):
         raise conflict(
             "claimId",
             f"the payer has {arrival.claim_id} already",

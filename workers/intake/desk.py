@@ -16,7 +16,7 @@ from domain.ports import Clock
 from gateways.zeebe.commands import ZeebeCommands
 from persistence.cipher import Cipher
 from persistence.claims import Arrival, ClaimRow
-from persistence.payloads import open_payload, seal_payload
+from persistence.payloads import seal_payload
 from persistence.store import Store, Transaction
 from workers.claims import unknown_claim
 from workers.intake.batches import Batches
@@ -91,11 +91,8 @@ class Intake:
 
     async def _keeps_guides(self, claim_id: ClaimId, data: bytes) -> bool:
         """Whether a file holds the guides of the one in its place; none is there after retention."""
-        stored = await self.store.look(lambda tx: tx.payloads.find(claim_id.value))
-        if stored is None:
-            return True
-        earlier = open_payload(self.cipher, claim_id.value, stored)
-        return await asyncio.to_thread(same_guides, earlier, data)
+        earlier = await self.store.look(lambda tx: tx.payloads.opened(claim_id.value, self.cipher))
+        return earlier is None or await asyncio.to_thread(same_guides, earlier, data)
 
     async def start_received(self) -> int:
         """Start claims whose message got lost between our commit and the engine; how many there were."""

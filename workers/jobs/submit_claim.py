@@ -15,7 +15,6 @@ from domain.ports import Clock
 from domain.submission import AnswerLost, PayerGateway, Settled, Submission, settle
 from persistence.attempts import ACCESS_DENIED
 from persistence.cipher import Cipher
-from persistence.payloads import open_payload
 from persistence.store import Store, Transaction
 from workers.idempotency import Operation
 from workers.jobs.decisions import PolicyNow
@@ -144,8 +143,7 @@ async def _leave(tx: Transaction, job: Job, claim: Arriving, terms: _Terms) -> S
 
 async def _file(tx: Transaction, cipher: Cipher | None, claim_id: str) -> bytes | None:
     """The claim's file; read before the send is written down, since a key that fails is no lost answer."""
-    stored = await tx.payloads.find(claim_id) if cipher else None
-    return open_payload(cipher, claim_id, stored) if cipher and stored else None
+    return await tx.payloads.opened(claim_id, cipher) if cipher else None
 
 
 async def _give_up(tx: Transaction, claim: Arriving, stop: Stop, now: datetime) -> Throw:

@@ -9,7 +9,6 @@ from gateways.tiss.lote import read_lote
 from gateways.tiss.parties import Provider
 from persistence.cipher import Cipher
 from persistence.claims import Arrival, ClaimRow
-from persistence.payloads import open_payload
 from persistence.store import Transaction
 from workers.intake.examination import Channels, Examined
 from workers.intake.refusal import Refusal, conflict
@@ -49,11 +48,8 @@ class Batches:
         """Whose batch a claim is; None when its file is not kept any more."""
         if own := self.channels[claim.payer_id].settings.own_provider:
             return own
-        stored = await tx.payloads.find(claim.claim_id)
-        return await asyncio.to_thread(self._named_in, claim.claim_id, stored) if stored else None
-
-    def _named_in(self, claim_id: str, stored: str) -> Provider | None:
-        return read_lote(open_payload(self.cipher, claim_id, stored)).provider
+        content = await tx.payloads.opened(claim.claim_id, self.cipher)
+        return (await asyncio.to_thread(read_lote, content)).provider if content else None
 
 
 def _known(other: ClaimRow) -> Refusal:

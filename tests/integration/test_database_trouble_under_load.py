@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from persistence.migrations import migrate
 from persistence.store import BELIEVED_SECONDS, Store
 from tests.contract.persistence.builders import NOW, draft
 from tests.integration.databases import Postgres
+from tests.integration.waiting import eventually
 from workers.jobs import all_handlers
 from workers.policy import load_policy
 from workers.runtime import Complete, Job, Outcome, Postpone
@@ -25,7 +26,6 @@ from workers.runtime.execution import run_handler
 
 JOB_TYPE = "retry-submission-backoff"  # the shortest time limit of all
 JOBS = range(1, 11)
-PATIENCE_SECONDS = 20.0
 NO_ROOM = """CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$"""
 WRITTEN = ("retry_decisions", "idempotency_records")
@@ -221,9 +221,3 @@ async def execute(engine: AsyncEngine, *statements: str) -> None:
     async with engine.begin() as connection:
         for statement in statements:
             await connection.execute(text(statement))
-
-
-async def eventually(look: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not await look():
-            await asyncio.sleep(0.01)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from gateways.sink import EventSink, SinkError
 from persistence.store import Store
 from tests.contract.persistence.builders import draft, later
 from tests.integration.redis_server import RedisPlace, redis_place, redis_stream
+from tests.integration.waiting import eventually
 from workers.relay import Relay, RelayTempo
 
 QUICK = RelayTempo(batch=7, idle=0.005, first_pause=0.005)
@@ -53,12 +54,6 @@ async def running(*relays: Relay) -> AsyncIterator[None]:
         await asyncio.gather(*tasks)
 
 
-async def eventually(look: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not await look():
-            await asyncio.sleep(0.01)
-
-
 async def some_facts(store: Store, claims: int, each: int = 3) -> None:
     for n in range(each):
         drafts = [draft(f"CLM-R-{c}", count=n, now=later(hours=n)) for c in range(claims)]
@@ -69,7 +64,7 @@ async def all_carried(carrier: Relay) -> None:
     async def look() -> bool:
         return (await carrier.lag()).waiting == 0
 
-    await eventually(look)
+    await eventually(look, PATIENCE_SECONDS)
 
 
 async def arrived(server: RedisPlace) -> list[dict[str, str]]:
@@ -109,7 +104,9 @@ async def test_while_redis_is_away_nothing_is_lost_and_nothing_blocks(
             await some_facts(store, claims=10)
             behind = await carrier.lag()
             assert behind.waiting == 30
-            await eventually(lambda: _true(any(entry["event"] == "relay_waits" for entry in logs)))
+            await eventually(
+                lambda: _true(any(entry["event"] == "relay_waits" for entry in logs)), PATIENCE_SECONDS
+            )
         await server.come_back()
         await all_carried(carrier)
     events = await arrived(server)

@@ -4,7 +4,7 @@ import asyncio
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 from sqlalchemy import Connection, select, text
@@ -15,6 +15,7 @@ from persistence.migrations import MIGRATING, MIGRATORS, is_new_enough, migrate
 from persistence.tables import retry_decisions
 from tests.contract.persistence.filling import fill, tables
 from tests.integration.databases import Postgres
+from tests.integration.waiting import eventually
 
 BEFORE = "0010"
 """The newest revision that decisions are content with: the one to which their writer is an old worker."""
@@ -109,12 +110,6 @@ async def other(postgres: Postgres) -> AsyncIterator[AsyncEngine]:
 async def ask(engine: AsyncEngine, question: str) -> object:
     async with engine.connect() as connection:
         return await connection.scalar(text(question))
-
-
-async def eventually(look: Callable[[], Awaitable[object]]) -> None:
-    async with asyncio.timeout(20):
-        while not await look():
-            await asyncio.sleep(0.02)
 
 
 async def test_a_migrator_that_waits_for_a_table_lets_workers_pass(other: AsyncEngine) -> None:

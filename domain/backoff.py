@@ -12,7 +12,7 @@ _DRAW_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RetryLimits:
     """The numbers of the schedule, in whole seconds; an impossible set is an InvalidPolicy.
 
     `reserve_seconds` before a claim's deadline are kept for a person.
@@ -57,24 +57,24 @@ class BackoffCalculation:
         return (self.seconds + 30) // 60
 
 
-def base_wait(limits: Limits, retry_count: int) -> int:
+def base_wait(limits: RetryLimits, retry_count: int) -> int:
     """The wait before jitter, in seconds: base times factor to the power of the count, up to the cap."""
     grown: int = limits.base_seconds * limits.factor**retry_count
     return min(grown, limits.cap_seconds)
 
 
-def window(limits: Limits, retry_count: int) -> tuple[int, int]:
+def window(limits: RetryLimits, retry_count: int) -> tuple[int, int]:
     """The part of the jitter window inside floor and cap, in seconds; both ends are allowed waits."""
     return _window(limits, base_wait(limits, retry_count))
 
 
-def _window(limits: Limits, base: int) -> tuple[int, int]:
+def _window(limits: RetryLimits, base: int) -> tuple[int, int]:
     low = -(-base * (100 - limits.jitter_percent) // 100)
     high = base * (100 + limits.jitter_percent) // 100
     return max(low, limits.floor_seconds), min(high, limits.cap_seconds)
 
 
-def calculate(limits: Limits, retry_count: int, draw: int) -> BackoffCalculation:
+def calculate(limits: RetryLimits, retry_count: int, draw: int) -> BackoffCalculation:
     """Place a draw of 64 bits in the window; the last second is left free for rounding the time up."""
     base = base_wait(limits, retry_count)
     low, high = _window(limits, base)
@@ -90,7 +90,7 @@ def derive_draw(claim_id: str, retry_count: int, *, version: str, key: str) -> i
     return int.from_bytes(digest.digest())
 
 
-def _problems(limits: Limits) -> Iterator[str]:
+def _problems(limits: RetryLimits) -> Iterator[str]:
     base, floor, cap = limits.base_seconds, limits.floor_seconds, limits.cap_seconds
     if not 1 <= limits.max_retries <= 50:
         yield f"max_retries is {limits.max_retries}: choose 1 to 50"

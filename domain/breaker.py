@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
-from domain.payer_status import Limits, PayerState, PayerStatus
+from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.slots import draw, draw_waiting, latest, opening, without_slots
 from domain.submission import Accepted, AnswerLost, Duplicate, Failed, ProtocolMissing, SendOutcome, Settled
 from domain.submission import AccessDenied as Denied
@@ -49,7 +49,7 @@ class Stop:
 Verdict = Go | Hold | Stop
 
 
-class Word(Enum):
+class Signal(Enum):
     """What an answer says about the payer, whatever it says about the claim."""
 
     ANSWERED = auto()
@@ -61,35 +61,35 @@ class Word(Enum):
     NOTHING = auto()
 
 
-def word_of(outcome: SendOutcome | Settled, *, again: bool = False) -> Word:
+def signal_of(outcome: SendOutcome | Settled, *, again: bool = False) -> Signal:
     """Read an outcome; only what the payer's own system has processed proves that it takes claims.
 
     `again` says that an earlier send of the claim had no clear answer either: it may be the claim's fault.
     """
     match outcome:
         case Accepted() | Duplicate() | ProtocolMissing():
-            return Word.ANSWERED
+            return Signal.ANSWERED
         case Denied():
-            return Word.DENIED
+            return Signal.DENIED
         case Failed(payer_down=True) | AnswerLost(payer_down=True):
-            return Word.OUTAGE
+            return Signal.OUTAGE
         case Failed(code=code) if code in _RATE_CODES:
-            return Word.BUSY
+            return Signal.BUSY
         case Failed(code=code) if code and code.startswith("TISS:"):
-            return Word.ANSWERED
+            return Signal.ANSWERED
         case AnswerLost():
-            return Word.UNCLEAR_AGAIN if again else Word.UNCLEAR
+            return Signal.UNCLEAR_AGAIN if again else Signal.UNCLEAR
         case _:
-            return Word.NOTHING
+            return Signal.NOTHING
 
 
-def is_free(status: PayerStatus, limits: Limits) -> bool:
+def is_free(status: PayerStatus, limits: PayerLimits) -> bool:
     """Whether claims go by pace alone: the payer is healthy and our credentials have worked."""
     return status.state is PayerState.CLOSED and (status.proven or not limits.needs_proof)
 
 
 def admit(
-    status: PayerStatus, ticket: Ticket, in_flight: int, limits: Limits, now: datetime
+    status: PayerStatus, ticket: Ticket, in_flight: int, limits: PayerLimits, now: datetime
 ) -> tuple[PayerStatus, Verdict]:
     """Let a claim go, or say when it may come back; the status is to be kept either way."""
     status = aged(status, now)
@@ -116,29 +116,29 @@ def aged(status: PayerStatus, now: datetime) -> PayerStatus:
     return status
 
 
-def heard(
+def after_answer(
     status: PayerStatus,
-    word: Word,
-    limits: Limits,
+    word: Signal,
+    limits: PayerLimits,
     now: datetime,
     *,
     reason: str = "",
     retry_after: timedelta | None = None,
 ) -> PayerStatus:
     """The status after an answer; `reason` is the answer in our own words."""
-    if retry_after is not None or word is Word.BUSY:
+    if retry_after is not None or word is Signal.BUSY:
         wish = retry_after if retry_after is not None else limits.busy_wait
         status = replace(status, not_before=latest(now + wish, status.not_before))
     match word:
-        case Word.ANSWERED:
+        case Signal.ANSWERED:
             return _answered(status, now)
-        case Word.OUTAGE:
+        case Signal.OUTAGE:
             return _failed(status, limits, now, reason, opens_at=limits.threshold)
-        case Word.UNCLEAR:
+        case Signal.UNCLEAR:
             return _failed(status, limits, now, reason, opens_at=limits.unclear_threshold)
-        case Word.UNCLEAR_AGAIN if status.state is PayerState.HALF_OPEN:
+        case Signal.UNCLEAR_AGAIN if status.state is PayerState.HALF_OPEN:
             return _opened(status, limits, now, reason)
-        case Word.DENIED:
+        case Signal.DENIED:
             stopped = replace(status, state=PayerState.STOPPED, proven=False, next_try_at=None)
             return replace(stopped, reason=reason, opened_at=status.opened_at or now, changed_at=now)
         case _:
@@ -179,14 +179,14 @@ def resumed(status: PayerStatus, now: datetime) -> PayerStatus:
     return without_slots(fresh, now)
 
 
-def tripped(status: PayerStatus, reason: str, limits: Limits, now: datetime) -> PayerStatus:
+def tripped(status: PayerStatus, reason: str, limits: PayerLimits, now: datetime) -> PayerStatus:
     """A person opens the breaker, as an outage would; one that waits for credentials stays as it is."""
     if status.state is PayerState.STOPPED:
         return status
     return _opened(status, limits, now, reason)
 
 
-def _barred(status: PayerStatus, limits: Limits, now: datetime) -> tuple[datetime, str]:
+def _barred(status: PayerStatus, limits: PayerLimits, now: datetime) -> tuple[datetime, str]:
     """Until when nobody may go, and why; now or earlier when somebody may."""
     asked = status.not_before or now
     match status.state:
@@ -200,7 +200,7 @@ def _barred(status: PayerStatus, limits: Limits, now: datetime) -> tuple[datetim
 
 
 def _try(
-    status: PayerStatus, ticket: Ticket, in_flight: int, limits: Limits, now: datetime
+    status: PayerStatus, ticket: Ticket, in_flight: int, limits: PayerLimits, now: datetime
 ) -> tuple[PayerStatus, Verdict]:
     if in_flight >= limits.trials:
         return _wait(status, ticket, now + limits.first_wait, limits, now, status.reason or TRIAL_RUNS)
@@ -210,7 +210,7 @@ def _try(
 
 
 def _queue(
-    status: PayerStatus, ticket: Ticket, base: datetime, limits: Limits, now: datetime
+    status: PayerStatus, ticket: Ticket, base: datetime, limits: PayerLimits, now: datetime
 ) -> tuple[PayerStatus, Verdict]:
     """In the lane of new claims; here the payer is well, so only the deadline itself ends the wait."""
     if ticket.slot_at and ticket.slot_at > max(now, base):
@@ -222,13 +222,13 @@ def _queue(
     return status, _hold(slot, ticket.deadline, now, OWN_PACE)
 
 
-def _is_due(slot: datetime, limits: Limits, now: datetime) -> bool:
+def _is_due(slot: datetime, limits: PayerLimits, now: datetime) -> bool:
     """Without a pace, slots differ only by when those who drew them looked at their clocks."""
     return slot <= now if limits.interval else slot - limits.early <= now
 
 
 def _wait(
-    status: PayerStatus, ticket: Ticket, base: datetime, limits: Limits, now: datetime, reason: str
+    status: PayerStatus, ticket: Ticket, base: datetime, limits: PayerLimits, now: datetime, reason: str
 ) -> tuple[PayerStatus, Verdict]:
     """In the lane of claims that have to wait; a later slot of its own stays a claim's."""
     if ticket.slot_at and ticket.slot_at >= base:
@@ -252,7 +252,7 @@ def _whole(moment: datetime) -> datetime:
     return cut if cut == moment else cut + _ONE_SECOND
 
 
-def _gone(status: PayerStatus, limits: Limits, now: datetime) -> PayerStatus:
+def _gone(status: PayerStatus, limits: PayerLimits, now: datetime) -> PayerStatus:
     return replace(status, paced_until=latest(now, status.paced_until) + limits.interval)
 
 
@@ -268,7 +268,9 @@ def _answered(status: PayerStatus, now: datetime) -> PayerStatus:
             return status
 
 
-def _failed(status: PayerStatus, limits: Limits, now: datetime, reason: str, *, opens_at: int) -> PayerStatus:
+def _failed(
+    status: PayerStatus, limits: PayerLimits, now: datetime, reason: str, *, opens_at: int
+) -> PayerStatus:
     status = replace(status, failures=status.failures + 1)
     tries = status.state is PayerState.HALF_OPEN
     if tries or (status.state is PayerState.CLOSED and status.failures >= opens_at):
@@ -276,7 +278,7 @@ def _failed(status: PayerStatus, limits: Limits, now: datetime, reason: str, *, 
     return status
 
 
-def _opened(status: PayerStatus, limits: Limits, now: datetime, reason: str) -> PayerStatus:
+def _opened(status: PayerStatus, limits: PayerLimits, now: datetime, reason: str) -> PayerStatus:
     wait = min(limits.first_wait * 2 ** min(status.openings, 10), limits.longest_wait)
     was_trying = status.state is PayerState.HALF_OPEN
     opened = replace(

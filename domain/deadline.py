@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from domain.backoff import BackoffCalculation, Limits
+from domain.backoff import BackoffCalculation, RetryLimits
 
 _SECOND = timedelta(seconds=1)
 
@@ -16,7 +16,7 @@ class TooLate:
 
 
 def fit(
-    backoff: BackoffCalculation, limits: Limits, *, start: datetime, deadline: datetime
+    backoff: BackoffCalculation, limits: RetryLimits, *, start: datetime, deadline: datetime
 ) -> BackoffCalculation | TooLate:
     """The wait from `start`, shortened where it must be, but never below the shortest wait."""
     left = seconds_left(limits, start=start, deadline=deadline)
@@ -28,21 +28,21 @@ def fit(
     return TooLate(f"Deadline {_moment(deadline)} {'has passed' if passed else _kept(limits)}")
 
 
-def seconds_left(limits: Limits, *, start: datetime, deadline: datetime) -> int:
+def seconds_left(limits: RetryLimits, *, start: datetime, deadline: datetime) -> int:
     """Whole seconds from `start` until only the reserve is left; negative when that moment has passed."""
     return (deadline - start) // _SECOND - limits.reserve_seconds
 
 
-def fitted_reason(reason: str, limits: Limits, deadline: datetime) -> str:
+def fitted_reason(reason: str, limits: RetryLimits, deadline: datetime) -> str:
     """A retry's reason that also says why it comes earlier than its schedule."""
     return f"{reason}, moved up to {_minutes(limits)} before the deadline {_moment(deadline)}"
 
 
-def _kept(limits: Limits) -> str:
+def _kept(limits: RetryLimits) -> str:
     return f"leaves no time for a retry: the last {_minutes(limits)} are kept for a person"
 
 
-def _minutes(limits: Limits) -> str:
+def _minutes(limits: RetryLimits) -> str:
     return f"{limits.reserve_seconds / 60:g} min"
 
 

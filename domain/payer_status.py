@@ -45,7 +45,7 @@ class PayerStatus:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class PlannedDowntime:
     """A planned maintenance."""
 
     start: datetime
@@ -69,7 +69,7 @@ class Hours(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PayerLimits:
     """How a payer is treated; `per_minute` None sends as fast as claims come.
 
     The breaker opens at an outage when `threshold` failures came in a row, at an unclear answer when
@@ -94,7 +94,7 @@ class Limits:
     busy_wait: timedelta = timedelta(seconds=10)
     lease: timedelta = timedelta(minutes=5)
     needs_proof: bool = True
-    windows: tuple[Window, ...] = ()
+    windows: tuple[PlannedDowntime, ...] = ()
     hours: Hours | None = None
 
     @property
@@ -108,5 +108,5 @@ class Limits:
         return self.interval / self.share
 
 
-PRACTICE = Limits(per_minute=None, at_once=10_000, needs_proof=False)
+PRACTICE = PayerLimits(per_minute=None, at_once=10_000, needs_proof=False)
 """For payers that only exist for practice: a breaker, but no pace and no credentials."""

@@ -6,7 +6,7 @@ from datetime import tzinfo
 from enum import StrEnum
 from types import MappingProxyType
 
-from domain.backoff import Limits
+from domain.backoff import RetryLimits
 from domain.catalog import Catalog, ErrorClassification
 from domain.errors import InvalidPolicy
 
@@ -75,7 +75,7 @@ class Policy:
 
     version: str
     fingerprint: str
-    limits: Limits
+    limits: RetryLimits
     catalog: Catalog
     profile: Profile
     profiles: Mapping[str, Profile]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from domain.payer_status import Limits, PayerStatus
+from domain.payer_status import PayerLimits, PayerStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Slot:
     at: datetime
 
 
-def opening(limits: Limits, moment: datetime) -> datetime:
+def opening(limits: PayerLimits, moment: datetime) -> datetime:
     """The first moment from this one on that is in the payer's hours and under no maintenance."""
     for _ in range(2 * len(limits.windows) + 2):  # each round leaves a window, or enters the hours
         moment = max([moment, *(window.end for window in limits.windows if window.covers(moment))])
@@ -37,7 +37,7 @@ def opening(limits: Limits, moment: datetime) -> datetime:
     return moment
 
 
-def draw(status: PayerStatus, limits: Limits, now: datetime) -> tuple[PayerStatus, datetime]:
+def draw(status: PayerStatus, limits: PayerLimits, now: datetime) -> tuple[PayerStatus, datetime]:
     """The next slot in the lane of new claims; it is now when the payer is idle."""
     slot = opening(limits, latest(now, status.next_slot_at, status.not_before))
     drained = status.next_wait_slot_at
@@ -48,14 +48,14 @@ def draw(status: PayerStatus, limits: Limits, now: datetime) -> tuple[PayerStatu
     return replace(status, next_slot_at=slot + limits.interval / (1 - limits.share)), slot
 
 
-def draw_waiting(status: PayerStatus, limits: Limits, base: datetime) -> tuple[PayerStatus, datetime]:
+def draw_waiting(status: PayerStatus, limits: PayerLimits, base: datetime) -> tuple[PayerStatus, datetime]:
     """The next slot from `base` on in the lane of claims that have to wait."""
     slot = opening(limits, latest(base, status.next_wait_slot_at))
     return replace(status, next_wait_slot_at=slot + limits.wait_interval), slot
 
 
 def plan(
-    status: PayerStatus, waits: Iterable[Wait], limits: Limits, now: datetime
+    status: PayerStatus, waits: Iterable[Wait], limits: PayerLimits, now: datetime
 ) -> tuple[PayerStatus, tuple[Slot, ...]]:
     """New slots for all that wait, nearest deadline first; older slots are void."""
     first = opening(limits, latest(now, status.not_before, status.paced_until) + limits.interval)

@@ -24,8 +24,8 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
-from persistence.anchors import span
-from persistence.dialect import insert_into
+from persistence.audit.anchors import span
+from persistence.database.dialect import insert_into
 from persistence.tables import (
     audit_anchors,
     audit_events,
@@ -123,7 +123,7 @@ def cutoff(area: Area, periods: Periods, now: datetime) -> datetime:
     return span(moment.astimezone(UTC).date())[0] if area is AUDIT else moment
 
 
-class Remains:
+class ExpiredRecords:
     """Counts and removes what is past its period."""
 
     def __init__(self, connection: AsyncConnection) -> None:

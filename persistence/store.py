@@ -12,27 +12,27 @@ from sqlalchemy.exc import DBAPIError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from persistence.anchors import Anchors
-from persistence.attempts import Attempts
-from persistence.audit import Audit
-from persistence.claims import Claims
-from persistence.database import DatabaseError, answers, has_waited, looking, may_pass, reachable
-from persistence.decisions import Decisions
-from persistence.desk import Notices, Reviews
-from persistence.draft import DecisionDraft, Recorded
+from persistence.audit.anchors import Anchors
+from persistence.audit.events import Audit
+from persistence.audit.verification import Verification
+from persistence.database.engine import DatabaseError, answers, has_waited, looking, may_pass, reachable
+from persistence.database.group_commit import GroupCommit
+from persistence.decision_log import DecisionLog
 from persistence.export import Export
-from persistence.group import GroupCommit
-from persistence.holds import Holds
-from persistence.idempotency import IdempotencyRecords
-from persistence.journal import Journal
-from persistence.leases import Leases
-from persistence.ledger import Ledger
-from persistence.outbox import Outbox
-from persistence.payers import Payers
-from persistence.payloads import Payloads
-from persistence.policies import Policies
-from persistence.retention import Remains
-from persistence.verification import Verification
+from persistence.repositories.attempts import Attempts
+from persistence.repositories.claims import Claims
+from persistence.repositories.decisions import Decisions
+from persistence.repositories.draft import DecisionDraft, Recorded
+from persistence.repositories.idempotency import IdempotencyRecords
+from persistence.repositories.journal import Journal
+from persistence.repositories.leases import Leases
+from persistence.repositories.legal_holds import LegalHolds
+from persistence.repositories.outbox import Outbox
+from persistence.repositories.payers import Payers
+from persistence.repositories.payloads import Payloads
+from persistence.repositories.policies import Policies
+from persistence.repositories.reviews import Notices, Reviews
+from persistence.retention import ExpiredRecords
 
 Result = TypeVar("Result")
 PAUSES_SECONDS = (0.02, 0.1, 0.3)
@@ -47,7 +47,7 @@ TRIAL_BYTES = 32_768
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedWrite:
     """A write that was not made: why, and when by the monotonic clock."""
 
     why: str
@@ -64,17 +64,17 @@ class Transaction:
         self.claims = Claims(connection)
         self.decisions = Decisions(connection)
         self.export = Export(connection)
-        self.holds = Holds(connection)
+        self.holds = LegalHolds(connection)
         self.idempotency = IdempotencyRecords(connection)
         self.journal = Journal(connection)
         self.leases = Leases(connection)
-        self.ledger = Ledger(connection)
+        self.ledger = DecisionLog(connection)
         self.notices = Notices(connection)
         self.outbox = Outbox(connection)
         self.payers = Payers(connection)
         self.payloads = Payloads(connection)
         self.policies = Policies(connection)
-        self.remains = Remains(connection)
+        self.remains = ExpiredRecords(connection)
         self.reviews = Reviews(connection)
         self.verification = Verification(connection)
 
@@ -97,7 +97,7 @@ class Store:
         self._seconds = seconds
         self._noise = noise
         self._decisions = GroupCommit(self._record, key=lambda draft: draft.claim_id)
-        self._refusal: Refusal | None = None
+        self._refusal: RefusedWrite | None = None
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -153,10 +153,10 @@ class Store:
                 yield
         except DatabaseError as error:
             if may_pass(error):
-                self._refusal = Refusal(str(error), self._seconds())
+                self._refusal = RefusedWrite(str(error), self._seconds())
             raise
         except asyncio.CancelledError:
-            self._refusal = Refusal(NO_ANSWER, self._seconds())
+            self._refusal = RefusedWrite(NO_ANSWER, self._seconds())
             raise
         self._refusal = None
 

@@ -30,14 +30,14 @@ class FaultSaid:
 
 
 @dataclass(frozen=True, slots=True)
-class SoapFault:
+class SoapFaultSaid:
     """A SOAP fault without a word: whose fault it is."""
 
     ours: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusalSaid:
     """A refusal by code; None when the code is not one of the standard's form."""
 
     code: str | None
@@ -77,7 +77,7 @@ class NothingSaid:
     """XML, but none of the answers we know."""
 
 
-Reading = FaultSaid | SoapFault | Refusal | Receipt | StatusSaid | CancelSaid | NothingSaid
+Reading = FaultSaid | SoapFaultSaid | RefusalSaid | Receipt | StatusSaid | CancelSaid | NothingSaid
 
 
 def read_answer(root: etree._Element) -> Reading:
@@ -85,12 +85,12 @@ def read_answer(root: etree._Element) -> Reading:
     if (word := _first(root, "tissFault")) is not None:
         return FaultSaid(_fault_word(word))
     if (fault := _first(root, "Fault")) is not None:
-        return SoapFault(_is_ours(fault))
+        return SoapFaultSaid(_is_ours(fault))
     refusals = [_first(error, "codigoGlosa") for error in root.iter("{*}mensagemErro")]
     if refusals:
-        return Refusal(glosa_code(_text(refusals[0])))
+        return RefusalSaid(glosa_code(_text(refusals[0])))
     if (failed := _first(root, "falhaNegocio")) is not None and _first(root, "numeroProtocolo") is None:
-        return Refusal(glosa_code(_text(failed)))
+        return RefusalSaid(glosa_code(_text(failed)))
     return _receipt(root) or _status(root) or _cancellation(root) or NothingSaid()
 
 

@@ -9,16 +9,24 @@ from zoneinfo import ZoneInfo
 
 from lxml import etree
 
+from gateways.tiss.exchange import ExchangeListener, seen
 from gateways.tiss.judgement import Reply, judge_cancel, judge_status, judge_submission
 from gateways.tiss.lote import Lote
-from gateways.tiss.messages import Batch, Header, cancel_message, envelope, lote_message, seal, status_message
-from gateways.tiss.names import Transaction
+from gateways.tiss.messages import (
+    Batch,
+    MessageHeader,
+    cancel_message,
+    envelope,
+    lote_message,
+    seal,
+    status_message,
+)
+from gateways.tiss.names import TransactionKind
 from gateways.tiss.outcomes import CancelOutcome, Refused, StatusOutcome, SubmissionOutcome
 from gateways.tiss.parties import Payer, Provider
 from gateways.tiss.settings import PayerSettings
 from gateways.tiss.transport import Line, Request, open_line
 from gateways.tiss.validation import Schemas, Violation, unwritable
-from gateways.tiss.witness import Witness, seen
 
 _NOT_SENT = "FAULT:SchemaInvalido"
 _SHOWN = 5
@@ -47,7 +55,7 @@ class TissClient:
         line: Line,
         schemas: Schemas,
         *,
-        witness: Witness | None = None,
+        witness: ExchangeListener | None = None,
     ) -> None:
         """`witness` sees every exchange, with nothing personal left in it."""
         self._payer = payer
@@ -71,7 +79,7 @@ class TissClient:
         provider = self.provider_of(lote)
         if provider is None:
             return _not_sent("neither the file nor the payer's settings name the provider")
-        header = self._header(Transaction.SEND_BATCH, provider, call)
+        header = self._header(TransactionKind.SEND_BATCH, provider, call)
         message = lote_message(header, lote, ascii_text=self._payer.ascii_text)
         if violations := self._violations(message):
             return _not_sent(_listed(violations))
@@ -80,7 +88,7 @@ class TissClient:
 
     async def status(self, provider: Provider, protocol: str, call: Call) -> StatusOutcome:
         """Ask what became of a protocol."""
-        header = self._header(Transaction.ASK_STATUS, provider, call)
+        header = self._header(TransactionKind.ASK_STATUS, provider, call)
         message = status_message(header, provider, protocol)
         if violations := self._violations(message):
             return _not_sent(_listed(violations))
@@ -89,7 +97,7 @@ class TissClient:
 
     async def cancel(self, provider: Provider, batch: Batch, call: Call) -> CancelOutcome:
         """Cancel a batch: it undoes a good send, so only where the payer's settings want it."""
-        header = self._header(Transaction.CANCEL, provider, call)
+        header = self._header(TransactionKind.CANCEL, provider, call)
         message = cancel_message(header, provider, batch)
         if violations := self._violations(message):
             return _not_sent(_listed(violations))
@@ -99,11 +107,11 @@ class TissClient:
     def check(self, lote: Lote, call: Call) -> tuple[Violation, ...]:
         """What the schema has against a batch, without sending it."""
         provider = self.provider_of(lote) or Provider("codigoPrestadorNaOperadora", "")
-        header = self._header(Transaction.SEND_BATCH, provider, call)
+        header = self._header(TransactionKind.SEND_BATCH, provider, call)
         return self._violations(lote_message(header, lote, ascii_text=self._payer.ascii_text))
 
-    def _header(self, transaction: Transaction, provider: Provider, call: Call) -> Header:
-        return Header(
+    def _header(self, transaction: TransactionKind, provider: Provider, call: Call) -> MessageHeader:
+        return MessageHeader(
             transaction=transaction,
             sequence=call.sequence,
             at=call.now.astimezone(ZoneInfo(self._payer.zone)),
@@ -131,7 +139,7 @@ class TissClient:
 
 @asynccontextmanager
 async def open_client(
-    payer: PayerSettings, schemas: Schemas, *, witness: Witness | None = None
+    payer: PayerSettings, schemas: Schemas, *, witness: ExchangeListener | None = None
 ) -> AsyncIterator[TissClient]:
     """A client with its own connections, closed at the end."""
     async with open_line(payer) as line:

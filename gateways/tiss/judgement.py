@@ -11,8 +11,8 @@ from gateways.tiss.answers import (
     NothingSaid,
     Reading,
     Receipt,
-    Refusal,
-    SoapFault,
+    RefusalSaid,
+    SoapFaultSaid,
     StatusSaid,
     read_answer,
 )
@@ -32,7 +32,7 @@ from gateways.tiss.outcomes import (
     Taken,
     Transient,
 )
-from gateways.tiss.xml import Limits, XmlProblem, XmlRefusedError, parse
+from gateways.tiss.xml import XmlLimits, XmlProblem, XmlRefusedError, parse
 
 AnswerHash = Literal["required", "ignored"]
 _STATUSES, _CANCELS = frozenset(ProtocolStatus), frozenset(CancelStatus)
@@ -104,7 +104,7 @@ def _said(reply: Reply) -> Receipt | StatusSaid | CancelSaid | Failure:
     if reply.status in _BY_STATUS_ALONE:
         return http_failure(reply.status, retry_after=reply.retry_after)
     try:
-        reading = read_answer(parse(reply.body, Limits(len(reply.body))))
+        reading = read_answer(parse(reply.body, XmlLimits(len(reply.body))))
     except XmlRefusedError as error:
         return _without_words(reply, _problem(error.problem, reply.body))
     return _meaning(reading, reply)
@@ -114,9 +114,9 @@ def _meaning(reading: Reading, reply: HttpAnswer) -> Receipt | StatusSaid | Canc
     match reading:
         case FaultSaid(word=word):
             return failure(f"FAULT:{word}" if word else "SOAP:Server", retry_after=reply.retry_after)
-        case SoapFault(ours=ours):
+        case SoapFaultSaid(ours=ours):
             return failure("SOAP:Client" if ours else "SOAP:Server", retry_after=reply.retry_after)
-        case Refusal(code=code):
+        case RefusalSaid(code=code):
             return failure(f"TISS:{code}" if code else UNNUMBERED)
         case NothingSaid():
             return _without_words(reply, "NET:NOT_TISS")

@@ -10,7 +10,7 @@ from domain.errors import Trouble
 from gateways.tiss.hash import HashError, hash_agrees
 from gateways.tiss.names import ans, local, soap
 from gateways.tiss.parties import Provider, ProviderKind
-from gateways.tiss.xml import Limits, XmlProblem, XmlRefusedError, parse
+from gateways.tiss.xml import XmlLimits, XmlProblem, XmlRefusedError, parse
 
 MAX_FILE_BYTES = 20_000_000
 
@@ -49,7 +49,7 @@ class Lote:
 def read_lote(data: bytes) -> Lote:
     """The batch in a `mensagemTISS` file, in a `loteGuiasWS` message with or without envelope, or bare."""
     try:
-        root = parse(data, Limits(MAX_FILE_BYTES))
+        root = parse(data, XmlLimits(MAX_FILE_BYTES))
     except XmlRefusedError as error:
         raise LoteRefusedError(f"The file cannot be read: {error}.", error.problem) from None
     message = _message(root)

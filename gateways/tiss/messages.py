@@ -10,15 +10,15 @@ from lxml import etree
 
 from gateways.tiss.hash import message_hash
 from gateways.tiss.lote import Lote
-from gateways.tiss.names import ANS, SIGNATURE, SOAP, Encoding, Transaction, Version, ans, soap
+from gateways.tiss.names import ANS, SIGNATURE, SOAP, Encoding, TransactionKind, Version, ans, soap
 from gateways.tiss.parties import Login, Party, Provider, add, add_party, add_provider_data
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class MessageHeader:
     """What every message begins with; `at` is the sender's local time, `sequence` has 1 to 12 characters."""
 
-    transaction: Transaction
+    transaction: TransactionKind
     sequence: str
     at: datetime
     sender: Party
@@ -35,7 +35,7 @@ class Batch:
     protocol: str | None = None
 
 
-def lote_message(header: Header, lote: Lote, *, ascii_text: bool = False) -> etree._Element:
+def lote_message(header: MessageHeader, lote: Lote, *, ascii_text: bool = False) -> etree._Element:
     """`loteGuiasWS`: the batch as the file has it, without indentation and blanks around values."""
     message = new_message("loteGuiasWS", header)
     message.append(_tidy(deepcopy(lote.xml), ascii_text=ascii_text))
@@ -43,7 +43,7 @@ def lote_message(header: Header, lote: Lote, *, ascii_text: bool = False) -> etr
     return message
 
 
-def status_message(header: Header, provider: Provider, protocol: str) -> etree._Element:
+def status_message(header: MessageHeader, provider: Provider, protocol: str) -> etree._Element:
     """`solicitacaoStatusProtocoloWS`: what became of a protocol."""
     message = new_message("solicitacaoStatusProtocoloWS", header)
     question = add(message, "solicitacaoStatusProtocolo")
@@ -52,7 +52,7 @@ def status_message(header: Header, provider: Provider, protocol: str) -> etree._
     return message
 
 
-def cancel_message(header: Header, provider: Provider, batch: Batch) -> etree._Element:
+def cancel_message(header: MessageHeader, provider: Provider, batch: Batch) -> etree._Element:
     """`cancelaGuiaWS` for a whole batch."""
     message = new_message("cancelaGuiaWS", header)
     request = add(message, "cancelaGuia")
@@ -64,7 +64,7 @@ def cancel_message(header: Header, provider: Provider, batch: Batch) -> etree._E
     return message
 
 
-def new_message(name: str, header: Header) -> etree._Element:
+def new_message(name: str, header: MessageHeader) -> etree._Element:
     """A message with its header and nothing else yet."""
     message = etree.Element(ans(name), nsmap={"ans": ANS})
     _add_header(message, header)
@@ -85,7 +85,7 @@ def envelope(content: etree._Element, encoding: Encoding) -> bytes:
     return cast("bytes", etree.tostring(root, xml_declaration=True, encoding=encoding.upper()))
 
 
-def _add_header(message: etree._Element, header: Header) -> None:
+def _add_header(message: etree._Element, header: MessageHeader) -> None:
     element = add(message, "cabecalho")
     transaction = add(element, "identificacaoTransacao")
     add(transaction, "tipoTransacao", header.transaction)

@@ -19,7 +19,7 @@ class Version(StrEnum):
     V4_03_00 = "4.03.00"
 
 
-class Transaction(StrEnum):
+class TransactionKind(StrEnum):
     """What a message is about (`tipoTransacao`)."""
 
     SEND_BATCH = "ENVIO_LOTE_GUIAS"

@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 import structlog
 
-from gateways.tiss.witness import Exchange, Witness
+from gateways.tiss.exchange import Exchange, ExchangeListener
 
 log = structlog.get_logger(__name__)
 
 
-def trace_into(folder: Path, payer_id: str) -> Witness:
+def trace_into(folder: Path, payer_id: str) -> ExchangeListener:
     """A witness that appends one line of JSON per exchange; the folder is made if it is missing."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 

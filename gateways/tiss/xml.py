@@ -47,13 +47,13 @@ class XmlRefusedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class XmlLimits:
     """How large a document may be."""
 
     max_bytes: int
 
 
-def parse(data: bytes, limits: Limits) -> etree._Element:
+def parse(data: bytes, limits: XmlLimits) -> etree._Element:
     """The root element; comments, processing instructions and schema locations are left out."""
     text = data.removeprefix(b"\xef\xbb\xbf").strip()
     _check_bytes(text, limits)
@@ -71,7 +71,7 @@ def as_text(data: bytes) -> str:
     return text.decode(_encoding(text))
 
 
-def _check_bytes(text: bytes, limits: Limits) -> None:
+def _check_bytes(text: bytes, limits: XmlLimits) -> None:
     if not text:
         raise XmlRefusedError(XmlProblem.EMPTY)
     if len(text) > limits.max_bytes or text.count(b"<") > MAX_TAGS:

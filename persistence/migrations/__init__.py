@@ -13,10 +13,10 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from persistence.database import (
+from persistence.database.engine import (
     READ_ONLY,
     DatabaseError,
-    Limits,
+    PoolLimits,
     is_locked_out,
     open_database,
     reachable,
@@ -25,7 +25,7 @@ from persistence.database import (
 Result = TypeVar("Result")
 MIGRATORS = 0x5EE0
 """The advisory lock under which migrators queue."""
-MIGRATING = Limits(connections=1, lock_seconds=1, command_seconds=None)
+MIGRATING = PoolLimits(connections=1, lock_seconds=1, command_seconds=None)
 """Its work may take long, but workers queue behind a lock that it waits for, and they give up after 1.5 s."""
 TRIES = 120
 PAUSE_SECONDS = 1.0

@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, Column, Date, Index, Integer, String, Table, Text, UniqueConstraint
 
 from persistence.tables.base import CLAIM_ID_LENGTH, metadata
-from persistence.types import BigId, UtcDateTime
+from persistence.tables.types import BigId, UtcDateTime
 
 HASH_LENGTH = 64
 

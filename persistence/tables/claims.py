@@ -15,7 +15,7 @@ from sqlalchemy import (
 )
 
 from persistence.tables.base import CLAIM_ID_LENGTH, metadata
-from persistence.types import BigId, UtcDateTime
+from persistence.tables.types import BigId, UtcDateTime
 
 CLAIM_STATES = (
     "RECEIVED",

@@ -3,7 +3,7 @@
 from sqlalchemy import CheckConstraint, Column, Index, Integer, String, Table, Text
 
 from persistence.tables.base import metadata
-from persistence.types import BigId, UtcDateTime
+from persistence.tables.types import BigId, UtcDateTime
 
 STATUSES = ("PENDING", "SUCCESS", "FAILED")
 

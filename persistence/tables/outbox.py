@@ -3,7 +3,7 @@
 from sqlalchemy import Column, Index, String, Table, Text, text
 
 from persistence.tables.base import CLAIM_ID_LENGTH, metadata
-from persistence.types import BigId, UtcDateTime
+from persistence.tables.types import BigId, UtcDateTime
 
 UNPUBLISHED = text("published_at IS NULL")
 PUBLISHED = text("published_at IS NOT NULL")

@@ -3,7 +3,7 @@
 from sqlalchemy import Boolean, Column, Index, Integer, String, Table, Text
 
 from persistence.tables.base import CLAIM_ID_LENGTH, metadata
-from persistence.types import UtcDateTime
+from persistence.tables.types import UtcDateTime
 
 PAYER_ID_LENGTH = 64
 

@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, Column, Date, String, Table, Text
 
 from persistence.tables.base import CLAIM_ID_LENGTH, metadata
-from persistence.types import UtcDateTime
+from persistence.tables.types import UtcDateTime
 
 legal_holds = Table(
     "legal_holds",

@@ -11,7 +11,6 @@ from rich.console import Console
 
 from gateways.zeebe.connection import Plaintext, open_channel
 from gateways.zeebe.engine import EngineError, SilentReporter
-from tests.bench.broker import BenchBroker, StalledError, bench_broker
 from tests.bench.contender import ContenderError
 from tests.bench.figures import Sample, Summary, summarise
 from tests.bench.load import Load
@@ -20,7 +19,8 @@ from tests.bench.names import IN_WORDS, Name
 from tests.bench.options import Options, read_options
 from tests.bench.roster import Roster, roster
 from tests.bench.table import aims_table, figures_table
-from workers.bootstrap import engine_config
+from tests.support.broker import BenchBroker, StalledError, bench_broker
+from workers.app.composition import engine_config
 
 PAPER_WIDTH = 130
 

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import persistence
-from persistence.database import sqlite_url
-from workers.bootstrap import migrate_database
-from workers.settings import Settings
+from persistence.database.engine import sqlite_url
+from workers.app.composition import migrate_database
+from workers.config.settings import Settings
 
 SHIPPED = Path(persistence.__file__).with_name("postgresql.conf")
 

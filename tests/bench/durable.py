@@ -23,13 +23,13 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import event
 
-from persistence.database import open_database
-from persistence.draft import DecisionDraft
+from persistence.database.engine import open_database
+from persistence.repositories.draft import DecisionDraft
 from persistence.retention import DECISIONS, YEAR, Periods
 from persistence.store import Store
 from tests.bench.databases import postgresql_database, sqlite_database
 from tests.bench.growing import AT_ONCE, fill, stored_claim
-from tests.contract.persistence.builders import NOW, draft, later
+from tests.support.builders import NOW, draft, later
 
 MEASURED = 1_000
 LOOKUPS = 100

@@ -10,12 +10,12 @@ from datetime import timedelta
 from sqlalchemy import Table, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.database import Limits, open_database
-from persistence.idempotency import OperationKey, Terms
+from persistence.database.engine import PoolLimits, open_database
+from persistence.repositories.idempotency import OperationKey, OperationTerms
 from persistence.store import Store
 from persistence.tables import audit_events, claim_events, idempotency_records, outbox, retry_decisions
-from persistence.types import UtcDateTime
-from tests.contract.persistence.builders import draft, later
+from persistence.tables.types import UtcDateTime
+from tests.support.builders import draft, later
 
 SEED = 10_000
 """How many decisions are recorded one by one, a second apart."""
@@ -40,7 +40,7 @@ def stored_claim(size: int, rng: random.Random) -> str:
 
 async def fill(url: str, size: int) -> None:
     """Bring an empty database to a size, and let it write back what that left behind."""
-    engine = open_database(url, Limits(command_seconds=600))
+    engine = open_database(url, PoolLimits(command_seconds=600))
     await _seed(Store(engine))
     shift = SHIFTS[engine.dialect.name]
     copies = [_copy(table, copy, shift) for table in GROWN for copy in range(1, size // SEED)]
@@ -59,7 +59,7 @@ async def _seed(store: Store) -> None:
             await store.record(draft(claim(0, number), now=later(seconds=number)))
 
     await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
-    terms = Terms(lease=timedelta(minutes=4))
+    terms = OperationTerms(lease=timedelta(minutes=4))
     async with store.transaction() as tx:
         for number in range(SEED):
             key = OperationKey(f"{number:016d}", "Task", "submit_claim", {})

@@ -18,7 +18,7 @@ from pyzeebe.proto.gateway_pb2 import (
 )
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
-from tests.process.models import one_task
+from tests.support.models import one_task
 
 CREATORS = 32
 RESULT_SECONDS = 60

@@ -7,11 +7,11 @@ from time import perf_counter
 
 import grpc
 
-from tests.bench.broker import BenchBroker, StalledError
 from tests.bench.contender import Contender, RunningContender, running_contender
 from tests.bench.figures import Sample, percentile
 from tests.bench.load import RESULT_SECONDS, Load
 from tests.bench.loop import Limits, drain
+from tests.support.broker import BenchBroker, StalledError
 
 SLOWEST_JOBS_PER_SECOND = 4.0
 PATIENCE_SECONDS = 60.0

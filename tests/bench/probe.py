@@ -13,9 +13,9 @@ from rich.table import Table
 
 from gateways.zeebe.connection import Plaintext, open_channel
 from gateways.zeebe.engine import EngineError, SilentReporter
-from tests.bench.broker import BenchBroker, bench_broker
 from tests.bench.load import Load
 from tests.bench.loop import Limits, drain
+from tests.support.broker import BenchBroker, bench_broker
 
 JOBS = 1500
 ROUNDS = 3

@@ -14,11 +14,11 @@ from pyzeebe import ZeebeWorker, create_insecure_channel
 from gateways.clock import WallClock
 from gateways.zeebe.connection import Plaintext, open_channel
 from tests.bench.names import Name
-from workers.bootstrap import Cluster, running
+from workers.app.composition import Cluster, running
+from workers.app.logs import configure_logs
+from workers.config.settings import read_settings
 from workers.jobs.decisions import analyze_retry
-from workers.logs import configure_logs
 from workers.runtime import Complete, Job, JobHandler, Outcome, Worker
-from workers.settings import read_settings
 
 HELD = 256
 BATCH = 128

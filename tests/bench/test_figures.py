@@ -3,13 +3,13 @@
 import pytest
 
 from tests.bench.aims import AIMS, Aim, Verdict, judge
-from tests.bench.broker import completed_in
 from tests.bench.contender import Contender
 from tests.bench.figures import Sample, Summary, figure, percentile, summarise
 from tests.bench.java_client import NoJavaError, find_jdk
 from tests.bench.measure import turns
 from tests.bench.names import IN_WORDS, Name
 from tests.bench.options import FULL, QUICK, read_options
+from tests.support.broker import completed_in
 
 
 def summary(name: Name, *, speed: float = 100, cpu: float = 1, rounds: int = 3) -> Summary:

@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from gateways.clock import WallClock
-from gateways.payer.simulator import replies
-from gateways.payer.simulator.ledger import TAKEN, Entry
-from gateways.payer.simulator.replies import Card, Letterhead
-from gateways.payer.simulator.scenario import PayerScenario, Scenario
-from gateways.payer.simulator.server import Listening, simulated_payers
+from gateways.practice.simulator import replies
+from gateways.practice.simulator.ledger import TAKEN, LedgerEntry
+from gateways.practice.simulator.replies import Card, Letterhead
+from gateways.practice.simulator.scenario import PayerScenario, Scenario
+from gateways.practice.simulator.server import Listening, simulated_payers
 from gateways.tiss.client import Call, open_client
 from gateways.tiss.judgement import HttpAnswer, judge_submission
 from gateways.tiss.lote import Lote, read_lote
@@ -25,8 +25,8 @@ from gateways.tiss.names import Version
 from gateways.tiss.outcomes import Taken
 from gateways.tiss.parties import Payer
 from gateways.tiss.validation import Schemas
-from tests.integration.tiss.certificates import authority, server_side, signed
-from tests.unit.tiss.samples import CARD, PAYER, PROVIDER, file_bytes, file_text, header, lote, payer
+from tests.support.certificates import authority, server_side, signed
+from tests.support.tiss_samples import CARD, PAYER, PROVIDER, file_bytes, file_text, header, lote, payer
 
 ROUNDS = 200
 SENDS = 400
@@ -47,7 +47,7 @@ def receipt_for(batch: Lote) -> bytes:
     """The answer to a batch."""
     at = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
     head = Letterhead(Payer(PAYER), PROVIDER, Version.V4_03_00, at)
-    entry = Entry(at, PAYER, "loteGuiasWS", TAKEN, batch.number, "900000000001", batch.guides)
+    entry = LedgerEntry(at, PAYER, "loteGuiasWS", TAKEN, batch.number, "900000000001", batch.guides)
     return replies.receipt(head, entry, tuple(Card(guide, CARD) for guide in batch.guides))
 
 

@@ -12,16 +12,16 @@ import grpc
 from gateways.zeebe.connection import Plaintext, open_channel
 from tests.chaos.clerk import LOCK, SECRET, TYPES, Clerk, claim, fate, type_of
 from tests.chaos.effects import Effects
-from tests.chaos.logwatch import LogWatch, watching
-from tests.faults import Cable, FaultyGateway, Rule, cable_to, faulty_gateway
-from workers.runtime import Tempo, Worker
-from workers.runtime.happenings import Happening
-from workers.runtime_log import log_happening
+from tests.support.faults import Cable, FaultyGateway, Rule, cable_to, faulty_gateway
+from tests.support.logwatch import LogWatch, watching
+from workers.app.runtime_log import log_event
+from workers.runtime import Timings, Worker
+from workers.runtime.events import RuntimeEvent
 
 JOBS = 5_000
 PATIENCE_SECONDS = 90.0
 LOOK_SECONDS = 0.02
-TEMPO = Tempo(long_poll=2.0, poll_grace=1.0, report_try=1.0, longest_pause=1.0, denied_pause=0.5)
+TEMPO = Timings(long_poll=2.0, poll_grace=1.0, report_try=1.0, longest_pause=1.0, denied_pause=0.5)
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ async def working(
     """A worker for as long as the block runs; it must end in peace when told to."""
     stop = asyncio.Event()
 
-    def listener(happening: Happening) -> None:
+    def listener(happening: RuntimeEvent) -> None:
         logs.hear(happening)
-        log_happening(happening)
+        log_event(happening)
 
     worker = Worker(
         channel,

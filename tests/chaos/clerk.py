@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from tests.chaos.effects import Effects
-from tests.faults import End
+from tests.support.faults import End
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
 
 SECRET = "Dores Xavier"

@@ -16,8 +16,8 @@ import psutil
 
 from tests.chaos.arena import TEMPO, plain_channel, until
 from tests.chaos.clerk import SECRET, claim
-from tests.chaos.logwatch import watching
-from tests.faults import Cable, FaultyGateway, cable_to, faulty_gateway
+from tests.support.faults import Cable, FaultyGateway, cable_to, faulty_gateway
+from tests.support.logwatch import watching
 from workers.runtime import Complete, Job, JobHandler, Outcome, Worker
 
 TYPE = "chaos-memory"

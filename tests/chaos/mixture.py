@@ -3,7 +3,7 @@
 import grpc
 
 from tests.chaos.clerk import SECRET
-from tests.faults import (
+from tests.support.faults import (
     EVERYTHING,
     INTAKE,
     REPORTS,

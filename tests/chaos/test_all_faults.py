@@ -6,7 +6,7 @@ import pytest
 from tests.chaos.arena import all_is_well, arena, storm, until
 from tests.chaos.disturbances import break_streams, cut, half_open, quick_to_notice, restart
 from tests.chaos.mixture import MIXED, POLL, STATUSES, STREAM
-from tests.faults import Hang, Refuse, Rule
+from tests.support.faults import Hang, Refuse, Rule
 
 
 async def test_all_faults_mixed_lose_nothing_and_double_nothing() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.chaos.arena import all_is_well, arena, storm
 from tests.chaos.disturbances import break_streams, cut, half_open, quick_to_notice, restart
 from tests.chaos.mixture import POLL, STREAM
-from tests.faults import (
+from tests.support.faults import (
     EVERYTHING,
     INTAKE,
     REPORTS,

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from tests.chaos.arena import plain_channel, until
-from tests.faults import End, FaultyGateway, Rule, SlowStream, faulty_gateway
+from tests.support.faults import End, FaultyGateway, Rule, SlowStream, faulty_gateway
 from workers.runtime import Complete, Job, JobHandler, Outcome, Worker
 
 AT_ONCE = 4

@@ -20,8 +20,8 @@ from gateways.zeebe.connection import Plaintext, open_channel
 from tests.chaos.arena import until
 from tests.chaos.effects import Effects
 from tests.chaos.worker_process import TYPE
-from tests.process.models import one_task
-from workers.bootstrap import engine_config
+from tests.support.models import one_task
+from workers.app.composition import engine_config
 
 INSTANCES = 600
 PROCESS = "CHAOS"

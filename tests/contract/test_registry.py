@@ -6,8 +6,8 @@ import pytest
 
 from bpmn.names import JobType, Variable
 from gateways.clock import WallClock
-from gateways.payer.scripted import Script, ScriptedPayer
-from persistence.database import open_database, sqlite_url
+from gateways.practice.scripted import Script, ScriptedPayer
+from persistence.database.engine import open_database, sqlite_url
 from persistence.store import Store
 from workers.jobs import all_handlers
 from workers.policy import load_policy

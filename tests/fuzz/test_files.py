@@ -4,16 +4,16 @@ import random
 
 import pytest
 
-from gateways.payer.simulator.desk import Desk, Stage
-from gateways.payer.simulator.ledger import Ledger
-from gateways.payer.simulator.scenario import PayerScenario
+from gateways.practice.simulator.ledger import Ledger
+from gateways.practice.simulator.payer import SimulatedPayer, SimulatorParts
+from gateways.practice.simulator.scenario import PayerScenario
 from gateways.tiss.lote import LoteRefusedError, read_lote
 from gateways.tiss.messages import lote_message, seal
 from gateways.tiss.names import Version
 from gateways.tiss.validation import Schemas, unwritable
 from tests.fuzz.mutations import mutated
-from tests.unit.simulator.stage import batch
-from tests.unit.tiss.samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text, header, lote
+from tests.support.simulator import batch
+from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text, header, lote
 
 FILE = file_bytes(file_text(guides=2))
 SCHEMAS = Schemas()
@@ -47,6 +47,8 @@ def test_a_mutated_request_is_answered_and_only_its_own_batch_is_taken(start: in
     request = batch(lote())
     for seed in range(start, start + AT_ONCE):
         ledger = Ledger()
-        desk = Desk(PayerScenario(registro_ans=PAYER), Stage(ledger, SCHEMAS, random.Random(1), NOW))
+        desk = SimulatedPayer(
+            PayerScenario(registro_ans=PAYER), SimulatorParts(ledger, SCHEMAS, random.Random(1), NOW)
+        )
         assert desk.answer(mutated(request, seed), NOW).status in (200, 500), seed
         assert set(ledger.times_taken()) <= {(PAYER, "200000000001")}, seed

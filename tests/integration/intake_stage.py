@@ -9,13 +9,14 @@ from zoneinfo import ZoneInfo
 
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, open_channel
-from persistence.keys import cipher_of, new_key
+from persistence.encryption.keys import cipher_of, new_key
 from persistence.store import Store
-from tests.faults.post_office import PostOffice, post_office
-from tests.unit.intake.payers import payers_file
-from tests.unit.tiss.samples import NOW, PAYER, file_bytes, file_text
-from workers.intake import Intake, Reader, Terms
-from workers.tiss import open_channels
+from tests.support.faults.messages import PostOffice, post_office
+from tests.support.payers_file import payers_file
+from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text
+from workers.claims.intake import Intake
+from workers.claims.reader import IntakeTerms, Reader
+from workers.payers.channels import open_channels
 
 PAYERS = f"""
 [payers.{PAYER}]
@@ -68,5 +69,5 @@ async def intake_stage(
         open_channels(file) as channels,
         open_channel(Plaintext(office.address)) as channel,
     ):
-        reader = Reader(channels, Terms(max_bytes, timedelta(hours=48), ZONE))
+        reader = Reader(channels, IntakeTerms(max_bytes, timedelta(hours=48), ZONE))
         yield Stage(Intake(store, ZeebeCommands(channel), clock, cipher, reader), office, clock)

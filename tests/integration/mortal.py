@@ -20,16 +20,16 @@ from typing import Any
 from domain.submission import Accepted, Duplicate, SendOutcome, Submission
 from gateways.file_sink import FileSink
 from gateways.sink import OutgoingEvent
-from persistence.database import open_database
-from persistence.keys import open_cipher
+from persistence.database.engine import open_database
+from persistence.encryption.keys import open_cipher
 from persistence.store import Store, Transaction
-from tests.contract.persistence.builders import NOW
+from tests.support.builders import NOW
 from workers.jobs import all_handlers
 from workers.policy import load_policy
-from workers.relay import Relay
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Throw
 from workers.runtime.outcome_json import to_json
+from workers.upkeep.relay import Relay
 
 Step = Callable[[str], None]
 REDELIVERED_AFTER = {"submit-claim": timedelta(minutes=5), "retry-submission-backoff": timedelta(seconds=30)}

@@ -10,10 +10,10 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
-from persistence.database import open_database
-from persistence.idempotency import OperationKey, Started, Terms
+from persistence.database.engine import open_database
+from persistence.repositories.idempotency import OperationKey, OperationTerms, StartedOperation
 from persistence.store import Store
-from tests.contract.persistence.builders import NOW, draft, later
+from tests.support.builders import NOW, draft, later
 
 ROUNDS = 40
 PATIENCE_SECONDS = 60.0
@@ -26,11 +26,11 @@ def key(number: int) -> OperationKey:
 
 async def race(store: Store, me: int) -> dict[str, object]:
     """Go for everything, in the same order as everybody else."""
-    terms = Terms(lease=timedelta(minutes=5))
+    terms = OperationTerms(lease=timedelta(minutes=5))
     started, answers = [], {}
     for number in range(ROUNDS):
         begun = await store.run(lambda tx, n=number: tx.idempotency.begin(key(n), terms, now=NOW))  # type: ignore[misc]
-        if isinstance(begun, Started):
+        if isinstance(begun, StartedOperation):
             started.append(number)
         mine = draft(f"CLM-RACE-{number}", job_key=number, now=later(seconds=me))
         answers[number] = (await store.record(mine)).result

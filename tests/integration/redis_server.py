@@ -17,7 +17,7 @@ from redis.asyncio import Redis
 from gateways.redis import RedisStream, open_stream
 from gateways.redis import __file__ as gateway
 from gateways.redis.stream import STREAM
-from tests.integration.cable import Cable
+from tests.support.database_cable import Cable
 
 PATIENCE_SECONDS = 20.0
 CONF = Path(gateway).with_name("redis.conf")

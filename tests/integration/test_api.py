@@ -12,9 +12,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from domain.claim_state import ClaimState
 from persistence.store import Store
 from tests.integration.intake_stage import DERIVED, FILE, Stage, intake_stage
-from tests.unit.tiss.samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
+from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
 from workers.api import api
-from workers.http_server import Place, PortError, serving
+from workers.app.http_server import Place, PortError, serving
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is test_intake's part
 TOKEN = "t" * 32

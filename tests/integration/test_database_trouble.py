@@ -11,12 +11,19 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gateways.clock import WallClock
-from gateways.payer.scripted import Script, ScriptedPayer
-from persistence.database import DatabaseError, Limits, has_waited, may_pass, open_database, sqlite_url
+from gateways.practice.scripted import Script, ScriptedPayer
+from persistence.database.engine import (
+    DatabaseError,
+    PoolLimits,
+    has_waited,
+    may_pass,
+    open_database,
+    sqlite_url,
+)
 from persistence.migrations import migrate
 from persistence.store import Store
-from tests.integration.cable import Cable
-from tests.integration.databases import Postgres
+from tests.support.database_cable import Cable
+from tests.support.databases import Postgres
 from workers.jobs import all_handlers
 from workers.policy import load_policy
 from workers.runtime import Complete, Fail, Job, JobHandler, Outcome, Postpone
@@ -37,7 +44,7 @@ async def decided(store: Store, key: int, retries: int = 3) -> Outcome:
 
 
 @asynccontextmanager
-async def opened(url: str, limits: Limits) -> AsyncIterator[AsyncEngine]:
+async def opened(url: str, limits: PoolLimits) -> AsyncIterator[AsyncEngine]:
     engine = open_database(url, limits)
     try:
         yield engine
@@ -56,7 +63,7 @@ async def cable(postgres: Postgres) -> AsyncIterator[Cable]:
 
 
 async def test_a_database_that_went_away_comes_back_without_a_restart(cable: Cable) -> None:
-    async with opened(cable.url, Limits()) as engine:
+    async with opened(cable.url, PoolLimits()) as engine:
         store = Store(engine)
         assert isinstance(await decided(store, 1), Complete)
         await cable.cut()
@@ -72,7 +79,7 @@ async def test_a_database_that_went_away_comes_back_without_a_restart(cable: Cab
 async def test_sessions_that_the_server_ends_cost_no_retry(postgres: Postgres) -> None:
     name = "reenvio_ended"
     url = await postgres.create(name, postgres.template)
-    async with opened(url, Limits()) as engine:
+    async with opened(url, PoolLimits()) as engine:
         store = Store(engine)
         assert isinstance(await decided(store, 1), Complete)
         await postgres.end_sessions(name)
@@ -82,7 +89,7 @@ async def test_sessions_that_the_server_ends_cost_no_retry(postgres: Postgres) -
 
 
 async def test_what_waiting_cannot_mend_is_an_incident_after_three(url: str) -> None:
-    async with opened(url, Limits()) as engine:
+    async with opened(url, PoolLimits()) as engine:
         async with engine.begin() as connection:
             await connection.execute(text("DROP TABLE retry_decisions"))
         failures = [await decided(Store(engine), 1, retries) for retries in (3, 2, 1)]
@@ -93,7 +100,7 @@ async def test_what_waiting_cannot_mend_is_an_incident_after_three(url: str) -> 
 
 async def test_a_full_disk_fails_jobs_until_there_is_room_and_loses_nothing(tmp_path: Path) -> None:
     """By SQLite's own limit of pages, which it reports as a full disk."""
-    async with opened(sqlite_url(tmp_path / "small.db"), Limits(connections=1)) as engine:
+    async with opened(sqlite_url(tmp_path / "small.db"), PoolLimits(connections=1)) as engine:
         await migrate(engine)
         store = Store(engine)
         await _limit_pages(engine, "page_count + 4")
@@ -120,14 +127,14 @@ async def _limit_pages(engine: AsyncEngine, expression: str) -> None:
 
 async def test_a_file_that_is_no_database_is_one_line_of_advice(tmp_path: Path) -> None:
     (tmp_path / "x.db").write_bytes(b"not a database at all" * 100)
-    async with opened(f"sqlite+aiosqlite:///{tmp_path}/x.db", Limits()) as engine:
+    async with opened(f"sqlite+aiosqlite:///{tmp_path}/x.db", PoolLimits()) as engine:
         with pytest.raises(DatabaseError, match="DATABASE_URL"):
             await Store(engine).run(lambda tx: tx.claims.all())
 
 
 async def test_a_statement_that_the_server_gave_up_is_trouble_that_may_pass(postgres: Postgres) -> None:
     url = await postgres.create("reenvio_slow", postgres.template)
-    async with opened(url, Limits()) as engine:
+    async with opened(url, PoolLimits()) as engine:
         with pytest.raises(DBAPIError) as given_up:
             async with engine.begin() as connection:
                 await connection.execute(text("SET LOCAL statement_timeout = 50"))

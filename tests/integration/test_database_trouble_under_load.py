@@ -12,13 +12,13 @@ from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gateways.clock import WallClock
-from gateways.payer.scripted import Script, ScriptedPayer
-from persistence.database import Limits, open_database, sqlite_url
+from gateways.practice.scripted import Script, ScriptedPayer
+from persistence.database.engine import PoolLimits, open_database, sqlite_url
 from persistence.migrations import migrate
 from persistence.store import BELIEVED_SECONDS, Store
-from tests.contract.persistence.builders import NOW, draft
-from tests.integration.databases import Postgres
-from tests.integration.waiting import eventually
+from tests.support.builders import NOW, draft
+from tests.support.databases import Postgres
+from tests.support.waiting import eventually
 from workers.jobs import all_handlers
 from workers.policy import load_policy
 from workers.runtime import Complete, Job, Outcome, Postpone
@@ -50,7 +50,7 @@ def watch() -> Watch:
 
 
 @asynccontextmanager
-async def opened(url: str, limits: Limits = Limits()) -> AsyncIterator[AsyncEngine]:  # noqa: B008  # frozen
+async def opened(url: str, limits: PoolLimits = PoolLimits()) -> AsyncIterator[AsyncEngine]:  # noqa: B008  # frozen
     engine = open_database(url, limits)
     try:
         yield engine
@@ -96,7 +96,7 @@ def test_the_database_gives_up_waiting_before_a_job_does(tmp_path: Path) -> None
     store = Store(open_database(sqlite_url(tmp_path / "unopened.db")))
     handlers = all_handlers(store, ScriptedPayer(Script()), load_policy, WallClock())
     shortest = min(handler.time_limit.total_seconds() for handler in handlers)
-    assert max(Limits().lock_seconds, Limits().pool_seconds) < shortest
+    assert max(PoolLimits().lock_seconds, PoolLimits().pool_seconds) < shortest
 
 
 async def test_a_lock_that_somebody_holds(url: str, watch: Watch) -> None:
@@ -114,7 +114,7 @@ async def test_a_pool_without_a_free_connection(url: str, watch: Watch) -> None:
     async with opened(url) as engine:
         store = Store(engine, seconds=watch)
         async with AsyncExitStack() as stack:
-            for _ in range(Limits().connections):
+            for _ in range(PoolLimits().connections):
                 await stack.enter_async_context(store.reading())
             await all_postponed(store)
             assert await store.trouble()
@@ -172,7 +172,7 @@ async def has_room_again(store: Store, watch: Watch) -> None:
 
 async def test_a_database_that_says_nothing_within_the_time_of_a_job(url: str) -> None:
     """What was asked is done when it answers at last, and shows that it does."""
-    async with opened(url, Limits(lock_seconds=60, busy_seconds=60)) as engine:
+    async with opened(url, PoolLimits(lock_seconds=60, busy_seconds=60)) as engine:
         store = Store(engine)
         async with locked(url):
             [said] = await all_postponed(store)

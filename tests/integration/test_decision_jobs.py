@@ -9,9 +9,9 @@ from sqlalchemy import Connection, event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
-from persistence.database import DatabaseError
+from persistence.database.engine import DatabaseError
 from persistence.store import Store
-from tests.contract.persistence.builders import CLAIM, NOW, draft
+from tests.support.builders import CLAIM, NOW, draft
 from workers.jobs.decisions import analyze_retry, retry_submission_backoff
 from workers.policy import load_policy
 from workers.runtime import Complete, Job

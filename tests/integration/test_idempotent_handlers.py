@@ -10,14 +10,14 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.submission import Accepted, Failed, SendOutcome, Submission, Unavailable
-from persistence.cipher import Cipher
-from persistence.database import DatabaseError, open_database
-from persistence.idempotency import OperationStatus
-from persistence.keys import cipher_of, new_key
+from persistence.database.engine import DatabaseError, open_database
+from persistence.encryption.cipher import Cipher
+from persistence.encryption.keys import cipher_of, new_key
+from persistence.repositories.idempotency import OperationStatus
 from persistence.store import Store
-from tests.contract.persistence.builders import NOW, later
-from workers.idempotency import Memory, Operation, idempotent, operation_key
+from tests.support.builders import NOW, later
 from workers.jobs import all_handlers
+from workers.jobs.idempotent import Memory, Operation, idempotent, operation_key
 from workers.policy import load_policy
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Postpone, Throw
 

@@ -16,12 +16,14 @@ from domain.claim_state import ClaimState
 from domain.errors import Trouble
 from gateways.tiss.lote import LoteRefusedError
 from gateways.zeebe.commands import CommandRefusedError
-from persistence.desk import Review
+from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.integration.intake_stage import DERIVED, FILE, PAYERS, Stage, intake_stage
-from tests.unit.tiss.samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
-from workers.intake import Known, Parcel, Refusal, RefusalKind, Started
-from workers.tiss import stored_file
+from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
+from workers.claims.examination import ClaimFile
+from workers.claims.intake import KnownClaim, NewClaim
+from workers.claims.refusal import Refusal, RefusalKind
+from workers.payers.channels import stored_file
 
 OTHER = file_bytes(file_text(first=7))
 CLAIM = ClaimId(DERIVED)
@@ -41,8 +43,8 @@ async def in_review(stage: Stage, reason: str = ReviewReason.PERMANENT_ERROR) ->
 
 
 async def test_a_new_file_is_kept_and_started_by_references_only(stage: Stage) -> None:
-    result = await stage.intake.submit(Parcel(FILE))
-    assert result == Started(CLAIM, NOW + timedelta(hours=48))
+    result = await stage.intake.submit(ClaimFile(FILE))
+    assert result == NewClaim(CLAIM, NOW + timedelta(hours=48))
     [message] = stage.office.taken
     assert (message.name, message.correlationKey, message.messageId) == ("claim-ready", DERIVED, DERIVED)
     assert json.loads(message.variables) == {
@@ -55,23 +57,23 @@ async def test_a_new_file_is_kept_and_started_by_references_only(stage: Stage) -
 
 
 async def test_the_same_content_again_changes_nothing(stage: Stage) -> None:
-    await stage.intake.submit(Parcel(FILE))
-    again = [await stage.intake.submit(Parcel(FILE, deadline="9h")) for _ in range(3)]
-    assert again == [Known(CLAIM, ClaimState.RECEIVED)] * 3
+    await stage.intake.submit(ClaimFile(FILE))
+    again = [await stage.intake.submit(ClaimFile(FILE, deadline="9h")) for _ in range(3)]
+    assert again == [KnownClaim(CLAIM, ClaimState.RECEIVED)] * 3
     assert len(stage.office.taken) == 1
     assert await stage.events() == ["received"]
 
 
 async def test_many_at_once_make_one_claim(stage: Stage) -> None:
-    results = await asyncio.gather(*(stage.intake.submit(Parcel(FILE)) for _ in range(6)))
-    assert sum(isinstance(result, Started) for result in results) == 1
+    results = await asyncio.gather(*(stage.intake.submit(ClaimFile(FILE)) for _ in range(6)))
+    assert sum(isinstance(result, NewClaim) for result in results) == 1
     assert len(stage.office.taken) == 1
 
 
 async def test_other_content_under_the_same_id_is_a_conflict_with_the_way_out(stage: Stage) -> None:
-    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(ClaimFile(FILE))
     with pytest.raises(Refusal, match="CORRECTED --file") as refused:
-        await stage.intake.submit(Parcel(OTHER))
+        await stage.intake.submit(ClaimFile(OTHER))
     assert refused.value.kind is RefusalKind.CONFLICT
 
 
@@ -80,9 +82,9 @@ async def test_other_content_under_the_same_id_is_a_conflict_with_the_way_out(st
 async def test_the_same_batch_under_another_id_is_refused_and_names_the_claim(
     stage: Stage, data: bytes, ids: tuple[str | None, str | None]
 ) -> None:
-    first = await stage.intake.submit(Parcel(FILE, claim_id=ids[0]))
+    first = await stage.intake.submit(ClaimFile(FILE, claim_id=ids[0]))
     with pytest.raises(Refusal, match=f"its batch is known as {first.claim_id} ") as refused:
-        await stage.intake.submit(Parcel(data, claim_id=ids[1]))
+        await stage.intake.submit(ClaimFile(data, claim_id=ids[1]))
     assert refused.value.kind is RefusalKind.CONFLICT
     async with stage.store.reading() as tx:
         assert [claim.claim_id for claim in await tx.claims.all()] == [first.claim_id.value]
@@ -90,40 +92,40 @@ async def test_the_same_batch_under_another_id_is_refused_and_names_the_claim(
 
 
 async def test_the_same_batch_under_many_ids_at_once_is_one_claim(stage: Stage) -> None:
-    parcels = [Parcel(FILE, claim_id=f"CLM-own-{n}") for n in range(6)]
+    parcels = [ClaimFile(FILE, claim_id=f"CLM-own-{n}") for n in range(6)]
     results = await asyncio.gather(*map(stage.intake.submit, parcels), return_exceptions=True)
-    assert sum(isinstance(result, Started) for result in results) == 1
+    assert sum(isinstance(result, NewClaim) for result in results) == 1
     assert sum(isinstance(result, Refusal) for result in results) == 5
     assert len(stage.office.taken) == 1
 
 
 async def test_another_providers_batch_of_the_same_number_is_another_claim(stage: Stage) -> None:
-    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(ClaimFile(FILE))
     elsewhere = file_bytes(file_text(first=9).replace("PREST0001", "PREST0002"))
-    assert isinstance(await stage.intake.submit(Parcel(elsewhere)), Started)
-    assert isinstance(await stage.intake.submit(Parcel(file_bytes(file_text("300")))), Started)
+    assert isinstance(await stage.intake.submit(ClaimFile(elsewhere)), NewClaim)
+    assert isinstance(await stage.intake.submit(ClaimFile(file_bytes(file_text("300")))), NewClaim)
 
 
 async def test_whose_batch_it_is_is_not_guessed_when_the_file_is_gone(
     stage: Stage, database: AsyncEngine
 ) -> None:
-    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(ClaimFile(FILE))
     async with database.begin() as connection:
         await connection.execute(text("DELETE FROM claim_payloads"))
     with pytest.raises(Refusal, match=DERIVED):
-        await stage.intake.submit(Parcel(OTHER, claim_id=OWN))
+        await stage.intake.submit(ClaimFile(OTHER, claim_id=OWN))
 
 
 async def test_a_claim_that_was_given_up_before_it_arrived_leaves_its_batch_free(stage: Stage) -> None:
-    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(ClaimFile(FILE))
     async with stage.store.transaction() as tx:
         await tx.claims.move(DERIVED, ClaimState.CANCELLED, now=NOW)
-    assert isinstance(await stage.intake.submit(Parcel(FILE, claim_id=OWN)), Started)
+    assert isinstance(await stage.intake.submit(ClaimFile(FILE, claim_id=OWN)), NewClaim)
     async with stage.store.transaction() as tx:
         await tx.claims.move(OWN, ClaimState.WRITTEN_OFF, now=NOW)
         await tx.attempts.start(OWN, 7, now=NOW)  # and no answer came
     with pytest.raises(Refusal, match="known as CLM-own-1 "):
-        await stage.intake.submit(Parcel(FILE, claim_id="CLM-own-2"))
+        await stage.intake.submit(ClaimFile(FILE, claim_id="CLM-own-2"))
 
 
 async def test_two_channels_to_one_payer_are_one_payer(store: Store, tmp_path: Path) -> None:
@@ -131,20 +133,20 @@ async def test_two_channels_to_one_payer_are_one_payer(store: Store, tmp_path: P
         f'[payers.second]\nregistro_ans = "{PAYER}"\nendpoint = "https://b.example"\nversion = "4.03.00"\n'
     )
     async with intake_stage(store, tmp_path, payers=PAYERS + second) as stage:
-        await stage.intake.submit(Parcel(FILE, payer=PAYER))
+        await stage.intake.submit(ClaimFile(FILE, payer=PAYER))
         with pytest.raises(Refusal, match=f"known as {DERIVED} "):
-            await stage.intake.submit(Parcel(FILE, payer="second", claim_id=OWN))
+            await stage.intake.submit(ClaimFile(FILE, payer="second", claim_id=OWN))
 
 
 async def test_a_claim_that_was_started_without_a_file_is_not_given_one(stage: Stage) -> None:
     async with stage.store.transaction() as tx:
         await tx.claims.put(DERIVED, PAYER, ClaimState.WAITING, now=NOW)
     with pytest.raises(Refusal, match="other content"):
-        await stage.intake.submit(Parcel(FILE))
+        await stage.intake.submit(ClaimFile(FILE))
 
 
 async def test_a_refused_file_leaves_nothing(stage: Stage) -> None:
-    for parcel in (Parcel(b"<x/>"), Parcel(FILE, deadline="2020-01-01"), Parcel(FILE, claim_id="x")):
+    for parcel in (ClaimFile(b"<x/>"), ClaimFile(FILE, deadline="2020-01-01"), ClaimFile(FILE, claim_id="x")):
         with pytest.raises(Refusal):
             await stage.intake.submit(parcel)
     async with stage.store.reading() as tx:
@@ -155,9 +157,9 @@ async def test_a_refused_file_leaves_nothing(stage: Stage) -> None:
 async def test_a_message_lost_with_the_engine_is_sent_when_the_file_comes_again(stage: Stage) -> None:
     stage.office.is_open = False
     with pytest.raises(CommandRefusedError):
-        await stage.intake.submit(Parcel(FILE))
+        await stage.intake.submit(ClaimFile(FILE))
     stage.office.is_open = True
-    assert await stage.intake.submit(Parcel(FILE)) == Known(CLAIM, ClaimState.RECEIVED)
+    assert await stage.intake.submit(ClaimFile(FILE)) == KnownClaim(CLAIM, ClaimState.RECEIVED)
     assert len(stage.office.taken) == 1
     assert await stage.events() == ["received"]
 
@@ -165,7 +167,7 @@ async def test_a_message_lost_with_the_engine_is_sent_when_the_file_comes_again(
 async def test_a_message_lost_with_the_engine_is_sent_by_the_sweep(stage: Stage) -> None:
     stage.office.is_open = False
     with pytest.raises(Trouble):
-        await stage.intake.submit(Parcel(FILE, deadline="30h"))
+        await stage.intake.submit(ClaimFile(FILE, deadline="30h"))
     stage.office.is_open = True
     assert await stage.intake.start_received() == 0  # it may be on its way right now
     stage.clock.wait(minutes=2)
@@ -177,7 +179,7 @@ async def test_a_message_lost_with_the_engine_is_sent_by_the_sweep(stage: Stage)
 
 
 async def test_the_sweep_leaves_alone_what_has_left(stage: Stage) -> None:
-    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(ClaimFile(FILE))
     async with stage.store.transaction() as tx:
         await tx.claims.move(DERIVED, ClaimState.SUBMITTING, now=NOW)
     stage.clock.wait(days=3)
@@ -188,26 +190,26 @@ async def test_the_sweep_leaves_alone_what_has_left(stage: Stage) -> None:
 async def test_when_the_engine_may_have_forgotten_a_message_the_next_is_not_left_to_wait(
     stage: Stage,
 ) -> None:
-    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(ClaimFile(FILE))
     stage.office.kept.clear()
     stage.clock.wait(hours=25)
     await stage.intake.start_received()
-    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(ClaimFile(FILE))
     assert [message.timeToLive > 0 for message in stage.office.taken] == [True, False, False]
 
 
 async def test_a_corrected_file_replaces_the_first_in_review(stage: Stage) -> None:
-    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(ClaimFile(FILE))
     await in_review(stage)
     await stage.intake.correct(CLAIM, OTHER)
     assert await stored_file(stage.store, stage.intake.cipher, DERIVED) == OTHER
     assert await stage.events() == ["received", "corrected"]
-    assert await stage.intake.submit(Parcel(OTHER)) == Known(CLAIM, ClaimState.IN_REVIEW)
+    assert await stage.intake.submit(ClaimFile(OTHER)) == KnownClaim(CLAIM, ClaimState.IN_REVIEW)
 
 
 async def test_a_correction_does_not_take_another_claims_batch(stage: Stage) -> None:
-    await stage.intake.submit(Parcel(FILE))
-    await stage.intake.submit(Parcel(file_bytes(file_text("300"))))
+    await stage.intake.submit(ClaimFile(FILE))
+    await stage.intake.submit(ClaimFile(file_bytes(file_text("300"))))
     await in_review(stage)
     with pytest.raises(Refusal, match=f"known as CLM-{PAYER}-PREST0001-300 "):
         await stage.intake.correct(CLAIM, file_bytes(file_text("300", first=7)))
@@ -215,7 +217,7 @@ async def test_a_correction_does_not_take_another_claims_batch(stage: Stage) -> 
 
 
 async def test_outside_a_review_no_file_is_replaced(stage: Stage) -> None:
-    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(ClaimFile(FILE))
     with pytest.raises(Refusal, match="not IN_REVIEW"):
         await stage.intake.correct(CLAIM, OTHER)
     with pytest.raises(Trouble, match="not known"):
@@ -224,14 +226,14 @@ async def test_outside_a_review_no_file_is_replaced(stage: Stage) -> None:
 
 
 async def test_what_the_payer_has_is_not_corrected(stage: Stage) -> None:
-    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(ClaimFile(FILE))
     await in_review(stage, ReviewReason.PROTOCOL_MISSING)
     with pytest.raises(Refusal, match="PROTOCOL_RECOVERED"):
         await stage.intake.correct(CLAIM, OTHER)
 
 
 async def test_what_the_payer_may_have_keeps_its_batch_number(stage: Stage) -> None:
-    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(ClaimFile(FILE))
     async with stage.store.transaction() as tx:
         await tx.attempts.start(DERIVED, 7, now=NOW)  # and no answer came
     await in_review(stage)
@@ -245,7 +247,7 @@ async def test_what_the_payer_may_have_keeps_its_batch_number(stage: Stage) -> N
 
 
 async def test_what_the_payer_has_cancelled_may_get_a_new_batch_number(stage: Stage) -> None:
-    await stage.intake.submit(Parcel(FILE))
+    await stage.intake.submit(ClaimFile(FILE))
     async with stage.store.transaction() as tx:
         await tx.attempts.start(DERIVED, 7, now=NOW)  # and no answer came
         await tx.attempts.undo(DERIVED, before=2, now=NOW)
@@ -259,7 +261,7 @@ async def test_a_claim_without_a_file_says_so(stage: Stage) -> None:
 
 
 async def test_nothing_shows_the_file(stage: Stage) -> None:
-    parcel = Parcel(FILE)
+    parcel = ClaimFile(FILE)
     await stage.intake.submit(parcel)
     shown = repr(parcel) + repr(stage.office.taken)
     assert CARD not in shown
@@ -268,5 +270,5 @@ async def test_nothing_shows_the_file(stage: Stage) -> None:
 
 async def test_a_broker_that_has_too_much_to_do_is_asked_again(stage: Stage) -> None:
     stage.office.crowded = 3
-    assert isinstance(await stage.intake.submit(Parcel(FILE)), Started)
+    assert isinstance(await stage.intake.submit(ClaimFile(FILE)), NewClaim)
     assert len(stage.office.taken) == 1

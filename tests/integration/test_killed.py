@@ -9,9 +9,9 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.decisions import StoredDecision
+from persistence.repositories.decisions import StoredDecision
 from persistence.store import Store
-from tests.contract.persistence.builders import NOW
+from tests.support.builders import NOW
 
 KILLS = 100
 """On each of the two databases."""

@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from bpmn.names import JobType
-from gateways.payer.scripted import Script, ScriptedPayer
-from persistence.idempotency import OperationKey, Terms
+from gateways.practice.scripted import Script, ScriptedPayer
+from persistence.repositories.idempotency import OperationKey, OperationTerms
 from persistence.retention import YEAR
 from persistence.store import Store
-from tests.contract.persistence.builders import NOW, draft, later
+from tests.support.builders import NOW, draft, later
 from workers.jobs import all_handlers
 from workers.policy import load_policy
 from workers.runtime import Complete, Job, Outcome
@@ -37,7 +37,9 @@ async def test_the_hourly_clean_up_removes_what_has_expired(store: Store) -> Non
     for n in range(3):
         key = OperationKey(str(n), "Task", "submit_claim", {})
         async with store.transaction() as tx:
-            await tx.idempotency.begin(key, Terms(lease=timedelta(minutes=4)), now=later(hours=20 * n))
+            await tx.idempotency.begin(
+                key, OperationTerms(lease=timedelta(minutes=4)), now=later(hours=20 * n)
+            )
     assert await run(store, JobType.CLEAN_IDEMPOTENCY, later(hours=25)) == Complete({"processedCount": 1})
     assert await run(store, JobType.CLEAN_IDEMPOTENCY, later(hours=25)) == Complete({"processedCount": 0})
     assert await run(store, JobType.CLEAN_IDEMPOTENCY, later(hours=99)) == Complete({"processedCount": 2})

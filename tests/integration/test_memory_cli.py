@@ -11,12 +11,12 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.keys import KEY_FILE, cipher_of, new_key
-from persistence.payloads import seal_payload
+from persistence.encryption.keys import KEY_FILE, cipher_of, new_key
+from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
-from tests.contract.persistence.builders import CLAIM, NOW, draft
 from tests.integration.intake_stage import FILE
-from tests.unit.tiss.samples import DOCTOR
+from tests.support.builders import CLAIM, NOW, draft
+from tests.support.tiss_samples import DOCTOR
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is the contract suite's part
 PROGRAM = """

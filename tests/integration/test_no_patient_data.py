@@ -5,39 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.submission import Failed, SendOutcome, Submission, Unavailable
-from persistence.holds import Hold
+from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
 from persistence.tables import metadata
-from tests.contract.persistence.builders import NOW, later
 from tests.integration.intake_stage import DERIVED, intake_stage
-from tests.unit.tiss import samples
-from workers.intake import Parcel
+from tests.support.builders import NOW, later
+from tests.support.patients import CPF, DIGITS, ERROR, SECRETS, dump, patients_file
+from workers.claims.examination import ClaimFile
 from workers.jobs import all_handlers
 from workers.policy import load_policy
 from workers.runtime import Job
-
-CPF, CNS, CARD, NAME = "529.982.247-25", "898001160651234", "00251234567890123", "Maria Aparecida da Silva"
-ERROR = (
-    f"TIMEOUT - paciente: {NAME}; CPF {CPF}; CNS: {CNS}; "
-    f"<ans:numeroCarteira>{CARD}</ans:numeroCarteira><ans:nomeBeneficiario>{NAME}</ans:nomeBeneficiario>"
-)
-DIGITS = "52998224725"
-SECRETS = (CPF, DIGITS, CNS, CARD, NAME, "Aparecida")
-
-
-def patients_file(number: str = "200000000001") -> bytes:
-    """A claim of which guides are full of what must not be seen."""
-    text = samples.file_text(number, guides=2).replace(samples.DOCTOR, NAME)
-    text = text.replace(samples.CARD, CNS, 1).replace(samples.CARD, CARD)
-    prestador = (
-        "<ans:codigoPrestadorNaOperadora>PREST0001</ans:codigoPrestadorNaOperadora>\n          <ans:CNES>"
-    )
-    cpf = f"<ans:cpfContratado>{DIGITS}</ans:cpfContratado>\n          <ans:CNES>"
-    return samples.file_bytes(text.replace(prestador, cpf))
 
 
 class LeakyPayer:
@@ -63,16 +44,6 @@ def variables(key: int, job_type: str) -> dict[str, Any]:
     return about | {"submissionError": ERROR, "submissionErrorCode": "HTTP:503"}
 
 
-async def dump(database: AsyncEngine) -> str:
-    rows = []
-    async with database.connect() as connection:
-        for table in metadata.sorted_tables:
-            columns = ", ".join(f'"{column.name}"' for column in table.columns)
-            found = await connection.execute(text(f"SELECT {columns} FROM {table.name}"))  # noqa: S608
-            rows += [f"{table.name}: {row}" for row in found]
-    return "\n".join(rows)
-
-
 @pytest.mark.parametrize("secret", SECRETS)
 def test_the_error_and_the_file_of_this_test_do_hold_them(secret: str) -> None:
     assert secret in ERROR or secret == DIGITS
@@ -81,9 +52,9 @@ def test_the_error_and_the_file_of_this_test_do_hold_them(secret: str) -> None:
 
 async def test_no_personal_data_is_kept_in_clear(store: Store, database: AsyncEngine, tmp_path: Path) -> None:
     async with intake_stage(store, tmp_path) as stage:
-        await stage.intake.submit(Parcel(patients_file()))
+        await stage.intake.submit(ClaimFile(patients_file()))
         cipher = stage.intake.cipher
-    await store.run(lambda tx: tx.holds.place(Hold(DERIVED, ERROR, NOW)))
+    await store.run(lambda tx: tx.holds.place(LegalHold(DERIVED, ERROR, NOW)))
     handlers = all_handlers(store, LeakyPayer(), load_policy, Noon(), cipher=cipher)
     types = ("submit-claim", "retry-submission-backoff", "analyze-retry", "open-review")
     for key in range(28):

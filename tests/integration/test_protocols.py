@@ -13,25 +13,25 @@ from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerState, PayerStatus
 from gateways.clock import WallClock
-from gateways.payer.simulator.scenario import Scenario
-from gateways.payer.simulator.server import Simulator, simulated_payers
+from gateways.practice.simulator.scenario import Scenario
+from gateways.practice.simulator.server import Simulator, simulated_payers
 from gateways.tiss.outcomes import ProtocolStatus, Taken
-from persistence.attempts import ANSWER_LOST
-from persistence.claims import Arrival
-from persistence.keys import cipher_of, new_key
-from persistence.payloads import seal_payload
+from persistence.encryption.keys import cipher_of, new_key
+from persistence.repositories.attempts import ANSWER_LOST
+from persistence.repositories.claims import Arrival
+from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
 from tests.integration.intake_stage import DERIVED, FILE, HandClock
 from tests.integration.tiss.stage import always
-from tests.unit.intake.payers import payers_file
-from tests.unit.tiss.samples import CALL, LOGIN, NOW, PAYER, lote
-from workers.claims import ClaimRefusal
+from tests.support.payers_file import payers_file
+from tests.support.tiss_samples import CALL, LOGIN, NOW, PAYER, lote
+from workers.claims.messages import ClaimRefusal
+from workers.claims.protocols import Protocols, ProtocolTrouble
 from workers.payers import orders
-from workers.payers.book import book_of
+from workers.payers.channels import open_channels
+from workers.payers.limits import limits_by_payer
 from workers.payers.questions import NotNow
 from workers.payers.waking import Waker
-from workers.protocols import Protocols, ProtocolTrouble
-from workers.tiss import open_channels
 
 CLAIM = ClaimId(DERIVED)
 ACCOUNTS: Mapping[str, object] = {"accounts": {LOGIN.name: LOGIN.password_md5}}
@@ -85,7 +85,7 @@ async def opened(
         line = f'[payers.{PAYER}]\nendpoint = "{simulator.url}/{PAYER}"\nversion = "4.03.00"\n{settings}\n'
         async with open_channels(payers_file(folder, line)) as channels:
             cipher, clock = cipher_of(new_key("k1")), HandClock()
-            book = book_of({name: channel.settings for name, channel in channels.items()})
+            book = limits_by_payer({name: channel.settings for name, channel in channels.items()})
             async with store.transaction() as tx:
                 due = NOW + timedelta(hours=48)
                 await tx.claims.receive(Arrival(DERIVED, PAYER, due, "x", "200000000001"), now=NOW)

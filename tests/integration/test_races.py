@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.keys import open_cipher
+from persistence.encryption.keys import open_cipher
 from persistence.store import Store
-from tests.contract.persistence.builders import NOW
 from tests.integration.racer import ROUNDS
+from tests.support.builders import NOW
 
 RACERS = 4
 PATIENCE_SECONDS = 60.0

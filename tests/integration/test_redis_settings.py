@@ -9,11 +9,11 @@ from structlog.testing import capture_logs
 from gateways.redis import open_stream
 from gateways.redis.stream import STREAM
 from gateways.sink import OutgoingEvent, SinkError
-from tests.contract.persistence.builders import NOW
 from tests.integration.redis_server import redis_stream
+from tests.support.builders import NOW
 from workers.cli.relay import check_sink
-from workers.memory_settings import MemorySettings
-from workers.settings import SettingsError
+from workers.config.memory import MemorySettings
+from workers.config.settings import SettingsError
 
 EVICTING = ("--maxmemory-policy", "allkeys-lru")
 UNSAFE = ("--appendonly", "no", *EVICTING)

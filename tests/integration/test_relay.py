@@ -17,12 +17,12 @@ from gateways.file_sink import FileSink
 from gateways.redis import RedisStream, open_stream
 from gateways.sink import EventSink, SinkError
 from persistence.store import Store
-from tests.contract.persistence.builders import draft, later
 from tests.integration.redis_server import RedisPlace, redis_place, redis_stream
-from tests.integration.waiting import eventually
-from workers.relay import Relay, RelayTempo
+from tests.support.builders import draft, later
+from tests.support.waiting import eventually
+from workers.upkeep.relay import Relay, RelayTimings
 
-QUICK = RelayTempo(batch=7, idle=0.005, first_pause=0.005)
+QUICK = RelayTimings(batch=7, idle=0.005, first_pause=0.005)
 PATIENCE_SECONDS = 30.0
 
 
@@ -39,7 +39,7 @@ async def stream(server: RedisPlace) -> AsyncIterator[RedisStream]:
     await opened.close()
 
 
-def relay(store: Store, sink: EventSink, name: str = "one", tempo: RelayTempo = QUICK) -> Relay:
+def relay(store: Store, sink: EventSink, name: str = "one", tempo: RelayTimings = QUICK) -> Relay:
     return Relay(store, sink, WallClock(), name=name, rng=random.Random(1), tempo=tempo)
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from rich.console import Console
 
 from gateways.zeebe import engine
-from tests.bench.broker import any_ports
 from tests.outage.figures import Figures
 from tests.outage.plan import Plan
 from tests.outage.run import through_the_outage
 from tests.outage.table import markdown, unmet
-from workers.bootstrap import engine_config
-from workers.logs import configure_logs
+from tests.support.broker import any_ports
+from workers.app.composition import engine_config
+from workers.app.logs import configure_logs
 
 PLAIN, BREAKER = "plain rule", "breaker"
 

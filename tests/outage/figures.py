@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gateways.payer.simulator.ledger import TAKEN, Entry
+from gateways.practice.simulator.ledger import TAKEN, LedgerEntry
 
 MINUTE = timedelta(minutes=1)
 
@@ -22,7 +22,11 @@ class Figures:
 
 
 def figures(
-    attempts: Sequence[int], accepted: int, entries: Iterable[Entry], recovery: datetime, per_minute: int
+    attempts: Sequence[int],
+    accepted: int,
+    entries: Iterable[LedgerEntry],
+    recovery: datetime,
+    per_minute: int,
 ) -> Figures:
     """The figures of one run; `attempts` has one number for each claim."""
     sends = [entry for entry in entries if entry.operation == "loteGuiasWS"]

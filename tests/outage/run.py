@@ -10,13 +10,13 @@ from time import monotonic
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerStatus
 from gateways.zeebe import engine
-from persistence.claims import ClaimRow
+from persistence.repositories.claims import ClaimRow
 from persistence.store import Transaction
 from tests.outage.figures import Figures, figures
 from tests.outage.plan import Plan
 from tests.outage.world import World, world
-from tests.unit.tiss.samples import PAYER, file_bytes, file_text
-from workers.intake import Parcel
+from tests.support.tiss_samples import PAYER, file_bytes, file_text
+from workers.claims.examination import ClaimFile
 
 COARSE_STEP, FINE_STEP, LONGEST_STEP = timedelta(minutes=1), timedelta(seconds=10), timedelta(minutes=5)
 PROBE_OVERDUE = timedelta(minutes=6)
@@ -66,7 +66,7 @@ class _Play:
         while self._to_come and self._to_come[0][1] <= now:
             number, _ = self._to_come.popleft()
             file = file_bytes(file_text(f"{number:012d}", first=number))
-            await self._here.app.intake.submit(Parcel(file))
+            await self._here.app.intake.submit(ClaimFile(file))
 
     async def _at_rest(self) -> Sequence[ClaimRow]:
         """All claims, once none of them moves or is due, and the payer was probed in time."""

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from domain.payer_status import Limits
+from domain.payer_status import PayerLimits
 from gateways.clock import EngineClock
-from gateways.payer.simulator.scenario import Http, Outage, PayerScenario, Scenario
-from gateways.payer.simulator.server import Simulator, simulated_payers
+from gateways.practice.simulator.scenario import Http, Outage, PayerScenario, Scenario
+from gateways.practice.simulator.server import Simulator, simulated_payers
 from gateways.zeebe import engine
-from persistence.database import sqlite_url
+from persistence.database.engine import sqlite_url
 from tests.outage.plan import Plan
-from tests.unit.tiss.samples import PAYER
-from workers.bootstrap import App, embedded, migrate_database, running
-from workers.settings import Settings
+from tests.support.tiss_samples import PAYER
+from workers.app.composition import App, embedded, migrate_database, running
+from workers.config.settings import Settings
 
 HANDLERS = 64
 NEVER = 10**9
-NO_BREAKER = Limits(
+NO_BREAKER = PayerLimits(
     per_minute=None, at_once=10_000, threshold=NEVER, unclear_threshold=NEVER, needs_proof=False
 )
 

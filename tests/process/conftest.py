@@ -8,15 +8,16 @@ import pytest
 
 from gateways.clock import EngineClock
 from gateways.zeebe import engine
-from persistence.database import sqlite_url
-from tests.bench.broker import any_ports
-from tests.integration.databases import database, kind, postgres, postgres_url, url
+from persistence.database.engine import sqlite_url
 from tests.process.records import EXPORTER, Records
 from tests.process.stage import Payers, Stage
-from workers.bootstrap import embedded, engine_config, migrate_database, running
-from workers.settings import Settings
+from tests.support.broker import any_ports
+from tests.support.databases import database, kind, postgres, postgres_url, url
+from tests.support.own_broker import own_broker
+from workers.app.composition import embedded, engine_config, migrate_database, running
+from workers.config.settings import Settings
 
-__all__ = ["database", "kind", "postgres", "postgres_url", "url"]
+__all__ = ["database", "kind", "own_broker", "postgres", "postgres_url", "url"]
 
 
 @pytest.fixture(scope="session")
@@ -41,13 +42,6 @@ def broker(broker_config: engine.EngineConfig) -> Iterator[engine.RunningEngine]
 def own_config(broker_config: engine.EngineConfig, tmp_path: Path) -> engine.EngineConfig:
     """For a test that moves the clock by hours or crowds the broker: nobody else's claims feel it."""
     return replace(broker_config, home=tmp_path / "engine", ports=any_ports())
-
-
-@pytest.fixture
-def own_broker(own_config: engine.EngineConfig) -> Iterator[engine.RunningEngine]:
-    """A real broker for one test."""
-    yield engine.start(own_config, engine.SilentReporter())
-    engine.stop(own_config)
 
 
 @pytest.fixture(scope="session")

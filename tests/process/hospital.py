@@ -12,18 +12,18 @@ import httpx
 
 from domain.claim_state import ClaimState
 from gateways.clock import EngineClock
-from gateways.payer.simulator.scenario import Scenario
-from gateways.payer.simulator.server import Simulator, simulated_payers
+from gateways.practice.simulator.scenario import Scenario
+from gateways.practice.simulator.server import Simulator, simulated_payers
 from gateways.zeebe import engine
-from persistence.claims import ClaimRow
-from persistence.database import sqlite_url
+from persistence.database.engine import sqlite_url
+from persistence.repositories.claims import ClaimRow
 from tests.process.stage import eventually
-from tests.unit.intake.payers import payers_file
-from tests.unit.tiss.samples import CARD, DOCTOR, PAYER, file_bytes, file_text
+from tests.support.payers_file import payers_file
+from tests.support.tiss_samples import CARD, DOCTOR, PAYER, file_bytes, file_text
 from workers.api import serving_api
-from workers.bootstrap import App, Cluster, embedded, migrate_database, running
-from workers.intake_settings import IntakeSettings
-from workers.settings import Settings
+from workers.app.composition import App, Cluster, embedded, migrate_database, running
+from workers.config.intake import IntakeSettings
+from workers.config.settings import Settings
 
 PATIENT, NAME = "88877766655544433", "Maria Fictícia de Sá"
 TOKEN = "hospital-token-" + "x" * 32

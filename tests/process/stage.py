@@ -24,13 +24,13 @@ from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.submission import PayerGateway, SendOutcome, Submission
 from gateways.clock import EngineClock
-from gateways.payer.scripted import Answer, Script, ScriptedPayer
+from gateways.practice.scripted import Answer, Script, ScriptedPayer
 from gateways.zeebe import engine
-from persistence.claims import ClaimRow
+from persistence.repositories.claims import ClaimRow
 from tests.process.records import Record, Records
-from workers.bootstrap import App
-from workers.payers.book import PayerBook
-from workers.settings import Settings
+from workers.app.composition import App
+from workers.config.settings import Settings
+from workers.payers.limits import LimitsByPayer
 
 PATIENCE_SECONDS = 60.0
 LOOK_SECONDS = 0.05
@@ -80,7 +80,7 @@ class Stage:
 
     @asynccontextmanager
     async def worker(
-        self, payer: PayerGateway | None = None, book: PayerBook | None = None
+        self, payer: PayerGateway | None = None, book: LimitsByPayer | None = None
     ) -> AsyncIterator[None]:
         """A worker with all handlers in this process."""
         app = dataclasses.replace(self.app, payer=payer or self.payers, book=book or self.app.book)

@@ -16,9 +16,9 @@ from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, open_channel
-from tests.bench.cluster import PARTITIONS, BrokerCluster, Node, broker_cluster
-from tests.process.models import one_task
 from tests.process.stage import eventually
+from tests.support.cluster import PARTITIONS, BrokerCluster, Node, broker_cluster
+from tests.support.models import one_task
 from workers.runtime import Complete, Job, JobHandler, Outcome, Worker
 
 JOB_TYPE = "cluster-job"

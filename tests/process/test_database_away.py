@@ -7,15 +7,15 @@ from datetime import timedelta
 import pytest
 
 from domain.claim_state import ClaimState
-from gateways.payer.scripted import Accept, Refuse
+from gateways.practice.scripted import AcceptLine, FailLine
 from gateways.zeebe import engine
-from tests.integration.cable import Cable
-from tests.integration.databases import Postgres, postgres, postgres_url
 from tests.process.stage import Stage, eventually
-from workers.bootstrap import embedded, running
+from tests.support.database_cable import Cable
+from tests.support.databases import Postgres, postgres, postgres_url
+from workers.app.composition import embedded, running
 
 __all__ = ["postgres", "postgres_url"]
-DOWN = Refuse(error="SERVICE_UNAVAILABLE", code="HTTP:503")
+DOWN = FailLine(error="SERVICE_UNAVAILABLE", code="HTTP:503")
 DATABASE = "reenvio_away"
 
 
@@ -41,10 +41,10 @@ async def remote(stage: Stage, broker: engine.RunningEngine, cable: Cable) -> As
 async def test_half_an_hour_without_database_costs_no_incident_and_no_restart(
     remote: Stage, cable: Cable
 ) -> None:
-    waiting = await remote.start(DOWN, Accept())
+    waiting = await remote.start(DOWN, AcceptLine())
     await remote.reaches(waiting, ClaimState.WAITING)
     await cable.cut()
-    due = [await remote.start(Accept()) for _ in range(5)]
+    due = [await remote.start(AcceptLine()) for _ in range(5)]
     for _ in range(30):
         await remote.clock.advance(timedelta(minutes=1))
     await told_to_wait(remote, due[0].instance)

@@ -5,10 +5,10 @@ from datetime import timedelta
 from bpmn.names import ReviewDecision
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
-from gateways.payer.scripted import Accept, Refuse
+from gateways.practice.scripted import AcceptLine, FailLine
 from tests.process.stage import Stage
 
-DOWN = Refuse(error="SERVICE_UNAVAILABLE", code="HTTP:503")
+DOWN = FailLine(error="SERVICE_UNAVAILABLE", code="HTTP:503")
 
 
 async def test_a_claim_near_its_deadline_goes_to_billing_management_with_the_reason(working: Stage) -> None:
@@ -30,7 +30,7 @@ async def test_a_claim_near_its_deadline_goes_to_billing_management_with_the_rea
 
 async def test_a_retry_is_moved_up_then_a_person_resends_what_still_fails(working: Stage) -> None:
     deadline = await working.clock.now() + timedelta(hours=4, minutes=8)
-    claim = await working.start(DOWN, DOWN, Accept(), retryCount=3, deadline=iso_time(deadline))
+    claim = await working.start(DOWN, DOWN, AcceptLine(), retryCount=3, deadline=iso_time(deadline))
     row = await working.reaches(claim, ClaimState.WAITING, retry_count=4)
     assert row.next_retry_time is not None
     assert iso_time(row.next_retry_time) == iso_time(deadline - timedelta(hours=4))

@@ -14,7 +14,7 @@ from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 from gateways.clock import EngineClock
 from gateways.zeebe.connection import Plaintext, open_channel
 from gateways.zeebe.engine import EngineConfig, SilentReporter, log_tail, start, status, stop
-from workers.engine_settings import EngineSettings
+from workers.config.engine import EngineSettings
 
 NEARLY = timedelta(seconds=5)
 

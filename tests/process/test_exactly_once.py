@@ -18,20 +18,20 @@ import pytest
 from bpmn.names import ReviewReason
 from domain.claim_state import ClaimState
 from gateways.clock import EngineClock
-from gateways.payer.simulator.ledger import TAKEN, Entry
-from gateways.payer.simulator.scenario import Drop, LoseAnswer, PayerScenario, Rule, Scenario
-from gateways.payer.simulator.server import Simulator, simulated_payers
+from gateways.practice.simulator.ledger import TAKEN, LedgerEntry
+from gateways.practice.simulator.scenario import Drop, LoseAnswer, PayerScenario, Rule, Scenario
+from gateways.practice.simulator.server import Simulator, simulated_payers
 from gateways.zeebe import engine
-from persistence.claims import ClaimRow
-from persistence.database import sqlite_url
+from persistence.database.engine import sqlite_url
+from persistence.repositories.claims import ClaimRow
 from tests.process.hospital import claim_file, claim_id
 from tests.process.stage import restart
-from tests.unit.intake.payers import payers_file
-from tests.unit.tiss.samples import PAYER
-from workers.bootstrap import App, embedded, migrate_database, running
+from tests.support.payers_file import payers_file
+from tests.support.tiss_samples import PAYER
+from workers.app.composition import App, embedded, migrate_database, running
+from workers.claims.examination import ClaimFile
+from workers.config.settings import Settings
 from workers.demo.worker_process import WorkerProcess
-from workers.intake import Parcel
-from workers.settings import Settings
 
 SENDS = int(os.environ.get("EXACTLY_ONCE_SENDS", "200"))
 CLAIMS = SENDS * 7 // 10
@@ -67,7 +67,7 @@ async def test_every_batch_is_taken_once_and_every_claim_knows_it(
         async with running(settings, embedded(own_broker)) as app, _mortal_workers(settings, own_config):
             await app.deploy()
             for number in range(1, CLAIMS + 1):
-                await app.intake.submit(Parcel(claim_file(f"{number}")))
+                await app.intake.submit(ClaimFile(claim_file(f"{number}")))
             claims = await _all_at_rest(app, _Motion(clock, own_config))
             await _prove(app, simulator, claims)
 
@@ -87,7 +87,7 @@ async def _prove(app: App, simulator: Simulator, claims: Sequence[ClaimRow]) -> 
     print(_summary(claims, sends))
 
 
-async def _prove_one(app: App, claim: ClaimRow, sends: Sequence[Entry]) -> None:
+async def _prove_one(app: App, claim: ClaimRow, sends: Sequence[LedgerEntry]) -> None:
     """The right protocol; or the answer that carried it was lost, or died with the worker that held it."""
     [taken] = [entry for entry in sends if entry.verdict == TAKEN]
     attempts = await app.store.look(lambda tx: tx.attempts.of_claim(claim.claim_id))
@@ -106,7 +106,7 @@ async def _prove_one(app: App, claim: ClaimRow, sends: Sequence[Entry]) -> None:
         assert sum(entry.answered for entry in sends) <= died
 
 
-def _summary(claims: Sequence[ClaimRow], sends: Sequence[Entry]) -> str:
+def _summary(claims: Sequence[ClaimRow], sends: Sequence[LedgerEntry]) -> str:
     ends = Counter(claim.reason or claim.state for claim in claims)
     return f"{len(claims)} claims in {len(sends)} sends: {dict(ends)}"
 

@@ -14,13 +14,14 @@ from gateways.clock import EngineClock
 from gateways.zeebe import engine
 from gateways.zeebe.commands import CommandRefusedError, ZeebeCommands
 from gateways.zeebe.connection import Plaintext, open_channel
-from persistence.journal import RETRY_SCHEDULED, JournalEntry
-from tests.integration.test_no_patient_data import ERROR, SECRETS, dump, patients_file
+from persistence.repositories.journal import RETRY_SCHEDULED, JournalEntry
 from tests.process.hospital import NAME, PATIENT, Hospital, claim_file, claim_id, open_hospital
 from tests.process.records import Records
 from tests.process.stage import eventually
-from tests.unit.tiss.samples import PAYER
-from workers.intake import Known, Parcel
+from tests.support.patients import ERROR, SECRETS, dump, patients_file
+from tests.support.tiss_samples import PAYER
+from workers.claims.examination import ClaimFile
+from workers.claims.intake import KnownClaim
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +103,7 @@ async def test_a_claim_that_was_not_started_is_started_by_the_sweep(
     async with open_channel(Plaintext("127.0.0.1:1")) as nowhere:
         away = dataclasses.replace(hospital.app.intake, commands=ZeebeCommands(nowhere))
         with pytest.raises(CommandRefusedError):
-            await away.submit(Parcel(claim_file("103")))
+            await away.submit(ClaimFile(claim_file("103")))
     clock = hospital.app.clock
     assert isinstance(clock, EngineClock)
     await clock.advance(timedelta(minutes=2))
@@ -115,9 +116,9 @@ async def test_a_claim_that_was_not_started_is_started_by_the_sweep(
 async def test_no_repetition_starts_a_second_process_even_when_the_engine_has_forgotten_the_first(
     hospital: Hospital, records: Records
 ) -> None:
-    parcel, claim, intake = Parcel(claim_file("104")), claim_id("104"), hospital.app.intake
+    parcel, claim, intake = ClaimFile(claim_file("104")), claim_id("104"), hospital.app.intake
     await intake.submit(parcel)
-    assert isinstance(await intake.submit(parcel), Known)
+    assert isinstance(await intake.submit(parcel), KnownClaim)
     clock = hospital.app.clock
     assert isinstance(clock, EngineClock)
     for _ in range(3):  # a message is forgotten after a day; nobody has served the claim yet
@@ -128,7 +129,9 @@ async def test_no_repetition_starts_a_second_process_even_when_the_engine_has_fo
         await hospital.reaches(claim, ClaimState.ACCEPTED)
         instance = await the_only_instance(records, claim)
         await intake.submit(parcel)
-        await intake.submit(Parcel(claim_file("105")))  # what waited behind the first would start before it
+        await intake.submit(
+            ClaimFile(claim_file("105"))
+        )  # what waited behind the first would start before it
         await hospital.reaches(claim_id("105"), ClaimState.ACCEPTED)
     assert records.started_for(claim) == {instance}
     assert hospital.arrivals("104") == 1
@@ -136,7 +139,7 @@ async def test_no_repetition_starts_a_second_process_even_when_the_engine_has_fo
 
 async def test_a_refused_file_is_corrected_through_its_review(hospital: Hospital) -> None:
     claim = claim_id("7701")
-    await hospital.app.intake.submit(Parcel(claim_file("7701")))
+    await hospital.app.intake.submit(ClaimFile(claim_file("7701")))
     corrected = hospital.write("corrected.xml", claim_file("7701", first=8801))
     async with hospital.working():
         await hospital.reaches(claim, ClaimState.IN_REVIEW)
@@ -155,7 +158,7 @@ async def test_a_protocol_whose_answer_was_damaged_is_recovered_from_the_payer_b
     hospital: Hospital,
 ) -> None:
     claim, reenvio = claim_id("8901"), hospital.reenvio
-    await hospital.app.intake.submit(Parcel(claim_file("8901")))
+    await hospital.app.intake.submit(ClaimFile(claim_file("8901")))
     async with hospital.working():
         await hospital.reaches(claim, ClaimState.WAITING)
         code, said = await reenvio("claim", "cancel", claim)
@@ -200,7 +203,7 @@ class QuotingPayer:
 
 async def through_acceptance(hospital: Hospital, number: str) -> None:
     """A patient's file reaches the simulated payer."""
-    await hospital.app.intake.submit(Parcel(claim_file(number)))
+    await hospital.app.intake.submit(ClaimFile(claim_file(number)))
     async with hospital.working():
         await hospital.reaches(claim_id(number), ClaimState.ACCEPTED)
 
@@ -214,7 +217,7 @@ async def retry_scheduled(hospital: Hospital, number: str) -> JournalEntry | Non
 
 async def through_review(hospital: Hospital, number: str) -> None:
     """A patient's file fails, waits, is refused and lies before a person."""
-    await hospital.app.intake.submit(Parcel(patients_file(number)))
+    await hospital.app.intake.submit(ClaimFile(patients_file(number)))
     async with hospital.working():
         await eventually(lambda: retry_scheduled(hospital, number), "a retry")
         clock = hospital.app.clock

@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from bpmn.names import ProcessId
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
-from domain.payer_status import Limits, PayerState, PayerStatus
+from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.submission import Accepted, AccessDenied, Failed, SendOutcome, Submission
 from gateways.zeebe import engine
-from persistence.claims import ClaimRow
+from persistence.repositories.claims import ClaimRow
 from tests.process.stage import Claim, Stage, eventually
 from workers.payers import orders
-from workers.payers.book import PayerBook
+from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker, by_message
 
 DOWN = Failed("SERVICE_UNAVAILABLE - 503", "HTTP:503", payer_down=True)
@@ -30,7 +30,7 @@ class Payer:
 
     stage: Stage
     id: str
-    limits: Limits
+    limits: PayerLimits
     answer: SendOutcome
     sent: list[str] = field(default_factory=list)
 
@@ -40,8 +40,8 @@ class Payer:
         return self.answer
 
     @property
-    def book(self) -> PayerBook:
-        return PayerBook({self.id: self.limits})
+    def book(self) -> LimitsByPayer:
+        return LimitsByPayer({self.id: self.limits})
 
     @property
     def waker(self) -> Waker:
@@ -100,7 +100,7 @@ class Payer:
 
 
 @asynccontextmanager
-async def working(stage: Stage, name: str, limits: Limits, answer: SendOutcome) -> AsyncIterator[Payer]:
+async def working(stage: Stage, name: str, limits: PayerLimits, answer: SendOutcome) -> AsyncIterator[Payer]:
     """A worker that sends to such a payer."""
     payer = Payer(stage, f"{name}-{stage.run_id}", limits, answer)
     async with stage.worker(payer, payer.book):
@@ -108,7 +108,7 @@ async def working(stage: Stage, name: str, limits: Limits, answer: SendOutcome) 
 
 
 async def test_an_outage_costs_those_who_met_it_an_attempt_and_nobody_else(stage: Stage) -> None:
-    limits = Limits(per_minute=3, threshold=2, needs_proof=False)  # slots further apart than the grace
+    limits = PayerLimits(per_minute=3, threshold=2, needs_proof=False)  # slots further apart than the grace
     async with working(stage, "outage", limits, DOWN) as payer:
         first = [await payer.claim() for _ in range(2)]
         for claim in first:
@@ -141,7 +141,7 @@ async def test_an_outage_costs_those_who_met_it_an_attempt_and_nobody_else(stage
 
 
 async def test_a_payer_that_recovers_is_found_by_a_single_claim(stage: Stage) -> None:
-    async with working(stage, "recovers", Limits(threshold=1, needs_proof=False), DOWN) as payer:
+    async with working(stage, "recovers", PayerLimits(threshold=1, needs_proof=False), DOWN) as payer:
         met_it = await payer.claim()
         await stage.reaches(met_it, ClaimState.WAITING, retry_count=1)
         waiting = [await payer.claim() for _ in range(3)]
@@ -163,7 +163,7 @@ async def _opened_again(payer: Payer) -> PayerStatus | None:
 
 
 async def test_refused_credentials_are_one_incident_and_resume_lets_all_go(stage: Stage) -> None:
-    async with working(stage, "login", Limits(per_minute=600), DENIED) as payer:
+    async with working(stage, "login", PayerLimits(per_minute=600), DENIED) as payer:
         refused = await payer.claim()
         incident = await stage.incident(refused)
         assert f"reenvio payer resume {payer.id}" in incident.value["errorMessage"]
@@ -183,7 +183,7 @@ async def test_refused_credentials_are_one_incident_and_resume_lets_all_go(stage
 async def test_people_see_and_steer_payers_from_the_command_line(
     stage: Stage, broker_config: engine.EngineConfig
 ) -> None:
-    async with working(stage, "steered", Limits(needs_proof=False), Accepted("P-1")) as payer:
+    async with working(stage, "steered", PayerLimits(needs_proof=False), Accepted("P-1")) as payer:
         await stage.reaches(await payer.claim(), ClaimState.ACCEPTED)
         environment = os.environ | {
             "ENGINE_HOME": str(broker_config.home),

@@ -8,15 +8,15 @@ import pytest
 
 from bpmn.names import JobType, ProcessId
 from domain.claim_state import ClaimState
-from gateways.payer.scripted import Accept, Refuse
-from tests.process.models import one_task
+from gateways.practice.scripted import AcceptLine, FailLine
 from tests.process.stage import Claim, Stage
+from tests.support.models import one_task
 
 CPF = "529.982.247-25"
 
 
 async def test_bil_004_case_9_1_an_unavailable_payer_takes_the_claim_after_a_wait(working: Stage) -> None:
-    claim = await working.start(Refuse(error="SERVICE_UNAVAILABLE"), Accept())
+    claim = await working.start(FailLine(error="SERVICE_UNAVAILABLE"), AcceptLine())
     await working.completes(claim, "Task_DecideRetry")
     variables = working.records.variables(claim.instance)
     assert variables["shouldRetry"] is True
@@ -28,7 +28,7 @@ async def test_bil_004_case_9_1_an_unavailable_payer_takes_the_claim_after_a_wai
 
 
 async def test_bil_004_case_9_2_an_invalid_procedure_code_is_not_retried(working: Stage) -> None:
-    claim = await working.start(Refuse(error="INVALID_PROCEDURE_CODE"))
+    claim = await working.start(FailLine(error="INVALID_PROCEDURE_CODE"))
     await working.completes(claim, "Task_OpenReview")
     variables = working.records.variables(claim.instance)
     assert variables["reviewReason"] == "PERMANENT_ERROR"
@@ -37,7 +37,7 @@ async def test_bil_004_case_9_2_an_invalid_procedure_code_is_not_retried(working
 
 
 async def test_bil_004_case_9_3_a_payer_that_stays_away_ends_with_management(working: Stage) -> None:
-    claim = await working.start(Refuse(error="SERVICE_UNAVAILABLE"))
+    claim = await working.start(FailLine(error="SERVICE_UNAVAILABLE"))
     begun = await working.clock.now()
     for retry in range(1, 6):
         await working.reaches(claim, ClaimState.WAITING, retry_count=retry)
@@ -134,7 +134,7 @@ async def test_a_header_that_makes_no_sense_is_named_in_an_incident(working: Sta
 
 
 async def test_what_identifies_a_patient_never_enters_the_engine(working: Stage) -> None:
-    claim = await working.start(Refuse(error=f"INVALID_PATIENT_DATA - CPF {CPF} de paciente"))
+    claim = await working.start(FailLine(error=f"INVALID_PATIENT_DATA - CPF {CPF} de paciente"))
     await working.completes(claim, "Task_OpenReview")
     assert CPF not in working.records.everything()
     async with working.app.store.transaction() as tx:

@@ -4,23 +4,23 @@ from datetime import timedelta
 
 from bpmn.names import ReviewDecision
 from domain.claim_state import ClaimState
-from gateways.payer.scripted import Accept, Closed, LoseAnswer, Refuse, SayDuplicate
+from gateways.practice.scripted import AcceptLine, Closed, DuplicateLine, FailLine, LoseAnswerLine
 from tests.process.stage import Stage
 
-TIMEOUT = Refuse(error="TIMEOUT - Connection timeout after 30s")
-DOWN = Refuse(error="SERVICE_UNAVAILABLE", code="HTTP:503")
-BAD_PROCEDURE = Refuse(error="INVALID_PROCEDURE_CODE", code="TISS:1801")
+TIMEOUT = FailLine(error="TIMEOUT - Connection timeout after 30s")
+DOWN = FailLine(error="SERVICE_UNAVAILABLE", code="HTTP:503")
+BAD_PROCEDURE = FailLine(error="INVALID_PROCEDURE_CODE", code="TISS:1801")
 
 
 async def test_a_claim_that_is_taken_at_once_is_sent_once(working: Stage) -> None:
-    claim = await working.start(Accept())
+    claim = await working.start(AcceptLine())
     row = await working.reaches(claim, ClaimState.ACCEPTED)
     assert row.protocol_number
     assert working.payers.sends(claim.id) == 1
 
 
 async def test_a_transient_error_waits_on_the_timer_and_then_succeeds(working: Stage) -> None:
-    claim = await working.start(TIMEOUT, Accept())
+    claim = await working.start(TIMEOUT, AcceptLine())
     waiting = await working.reaches(claim, ClaimState.WAITING, retry_count=1)
     assert waiting.next_retry_time is not None
     assert (
@@ -63,7 +63,7 @@ async def test_five_retries_without_success_reach_billing_management(working: St
 
 
 async def test_retry_now_wakes_a_waiting_claim_before_its_time(working: Stage) -> None:
-    claim = await working.start(TIMEOUT, Accept())
+    claim = await working.start(TIMEOUT, AcceptLine())
     waiting = await working.reaches(claim, ClaimState.WAITING)
     await working.app.desk.retry_now(claim.id)
     row = await working.reaches(claim, ClaimState.ACCEPTED)
@@ -90,7 +90,7 @@ async def test_a_claim_in_review_can_be_cancelled(working: Stage) -> None:
 
 
 async def test_after_a_lost_answer_a_duplicate_means_it_arrived(working: Stage) -> None:
-    claim = await working.start(LoseAnswer(), SayDuplicate())
+    claim = await working.start(LoseAnswerLine(), DuplicateLine())
     await working.pass_the_wait(claim)
     row = await working.reaches(claim, ClaimState.IN_REVIEW)
     assert row.reason == "PROTOCOL_MISSING"
@@ -105,14 +105,14 @@ async def test_after_a_lost_answer_a_duplicate_means_it_arrived(working: Stage) 
 
 
 async def test_a_duplicate_without_a_lost_answer_is_a_permanent_error(working: Stage) -> None:
-    claim = await working.start(SayDuplicate())
+    claim = await working.start(DuplicateLine())
     row = await working.reaches(claim, ClaimState.IN_REVIEW)
     assert row.reason == "PERMANENT_ERROR"
 
 
 async def test_a_payer_known_to_be_down_costs_no_attempt(working: Stage) -> None:
     reopens = await working.clock.now() + timedelta(hours=2)
-    claim = await working.start(Closed(until=reopens), Accept())
+    claim = await working.start(Closed(until=reopens), AcceptLine())
     waiting = await working.reaches(claim, ClaimState.WAITING, retry_count=0)
     assert waiting.next_retry_time is not None
     assert abs(waiting.next_retry_time - reopens) < timedelta(seconds=1)
@@ -122,7 +122,7 @@ async def test_a_payer_known_to_be_down_costs_no_attempt(working: Stage) -> None
 
 
 async def test_a_corrected_claim_starts_counting_again(working: Stage) -> None:
-    claim = await working.start(TIMEOUT, BAD_PROCEDURE, TIMEOUT, Accept())
+    claim = await working.start(TIMEOUT, BAD_PROCEDURE, TIMEOUT, AcceptLine())
     await working.pass_the_wait(claim)
     await working.reaches(claim, ClaimState.IN_REVIEW)
     await working.app.desk.decide_review(claim.id, ReviewDecision.CORRECTED)

@@ -6,18 +6,18 @@ from pathlib import Path
 
 from domain.claim_state import ClaimState
 from domain.submission import Accepted, Duplicate, SendOutcome, Submission
-from gateways.payer.scripted import Accept, Refuse, Script
+from gateways.practice.scripted import AcceptLine, FailLine, Script
 from gateways.zeebe import engine
 from tests.process.stage import Stage, restart
 from workers.demo.worker_process import WorkerProcess
 
-TIMEOUT = Refuse(error="TIMEOUT - Connection timeout after 30s")
+TIMEOUT = FailLine(error="TIMEOUT - Connection timeout after 30s")
 
 
 async def test_a_worker_killed_during_a_wait_changes_nothing(
     stage: Stage, broker_config: engine.EngineConfig, tmp_path: Path
 ) -> None:
-    claim = await stage.start(TIMEOUT, Accept())
+    claim = await stage.start(TIMEOUT, AcceptLine())
     worker = _worker_process(stage, broker_config, tmp_path)
     worker.start()
     try:
@@ -39,7 +39,7 @@ async def test_a_broker_restarted_while_claims_wait_keeps_their_timers(
     stage: Stage, broker_config: engine.EngineConfig
 ) -> None:
     async with stage.worker():
-        claim = await stage.start(TIMEOUT, Accept())
+        claim = await stage.start(TIMEOUT, AcceptLine())
         waiting = await stage.reaches(claim, ClaimState.WAITING, retry_count=1)
 
         await asyncio.to_thread(restart, broker_config)

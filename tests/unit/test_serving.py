@@ -9,8 +9,8 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 import workers.policy
+from workers.app.serving import reload_on_hangup, stop_on_signal
 from workers.policy import PolicySource
-from workers.serving import reload_on_hangup, stop_on_signal
 
 DEFAULT = Path(workers.policy.__file__).parent / "default.toml"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bpmn.names import JobType
+from workers.config.settings import HandlerLimits, SettingsError, read_settings
 from workers.runtime import Complete, Job, JobHandler, Outcome
-from workers.settings import HandlerLimits, SettingsError, read_settings
 
 
 async def done(_job: Job) -> Outcome:

@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from domain.errors import Trouble
-from persistence.database import UNREACHABLE
-from workers.intake import Refusal, RefusalKind
+from persistence.database.engine import UNREACHABLE
+from workers.claims.refusal import Refusal, RefusalKind
 
 RETRY_AFTER_SECONDS = 30
 STATUS = {
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class HttpProblem:
     """One answer that is no success."""
 
     status: int
@@ -33,7 +33,7 @@ class Problem:
     remedy: str | None = None
 
 
-def answer(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+def answer(problem: HttpProblem, headers: Mapping[str, str] | None = None) -> Response:
     """A problem as JSON."""
     body = {name: getattr(problem, name) for name in ("field", "rule", "remedy", "message")}
     return JSONResponse(body, status_code=problem.status, headers=dict(headers or {}))
@@ -43,12 +43,12 @@ def on_trouble(_request: Request, error: Exception) -> Response:
     """A refusal is the caller's to mend; any other foreseen trouble is ours, and passes."""
     if isinstance(error, Refusal):
         status = STATUS[error.kind]
-        return answer(Problem(status, str(error), error.field, error.rule, error.remedy))
+        return answer(HttpProblem(status, str(error), error.field, error.rule, error.remedy))
     why = str(error) if isinstance(error, Trouble) else "The database does not answer."
     log.warning("api_unavailable", why=why)
     remedy = "Ask again later: handing the same file in twice makes one claim."
     return answer(
-        Problem(503, why, rule="engine and database answer", remedy=remedy),
+        HttpProblem(503, why, rule="engine and database answer", remedy=remedy),
         {"Retry-After": str(RETRY_AFTER_SECONDS)},
     )
 
@@ -58,7 +58,7 @@ def on_http(_request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
     remedy = "See POST /api/claims and GET /api/claims/{id}."
-    problem = Problem(error.status_code, f"{error.detail}.", "path", "POST or GET /api/claims", remedy)
+    problem = HttpProblem(error.status_code, f"{error.detail}.", "path", "POST or GET /api/claims", remedy)
     return answer(problem, error.headers)
 
 
@@ -66,7 +66,7 @@ def on_surprise(_request: Request, error: Exception) -> Response:
     """What nobody foresaw: its kind is logged, its text may quote the file."""
     log.error("api_failed", error=type(error).__name__)
     remedy = "Ask again; if it happens again, tell the operators the time."
-    return answer(Problem(500, "The claim was not handled: a fault of ours.", remedy=remedy))
+    return answer(HttpProblem(500, "The claim was not handled: a fault of ours.", remedy=remedy))
 
 
 HANDLERS = {

@@ -10,19 +10,20 @@ from starlette.routing import Route
 
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
-from persistence.claims import ClaimRow
+from persistence.repositories.claims import ClaimRow
 from workers.api.body import is_xml, read_body
-from workers.api.errors import HANDLERS, Problem, answer
-from workers.api.tokens import Doorkeeper
-from workers.intake import Intake, Known, Parcel
-from workers.intake.claim_ids import read_claim_id
+from workers.api.errors import HANDLERS, HttpProblem, answer
+from workers.api.tokens import TokenCheck
+from workers.claims.claim_ids import read_claim_id
+from workers.claims.examination import ClaimFile
+from workers.claims.intake import Intake, KnownClaim
 
 Answering = Callable[[Request], Awaitable[Response]]
 
 
 def api(intake: Intake, tokens: Sequence[str]) -> Starlette:
     """The application; nobody without a token gets further than its door."""
-    door = Doorkeeper(tokens)
+    door = TokenCheck(tokens)
 
     async def submit(request: Request) -> Response:
         return await _submit(request, intake)
@@ -37,12 +38,12 @@ def api(intake: Intake, tokens: Sequence[str]) -> Starlette:
     return Starlette(routes=routes, exception_handlers=HANDLERS)
 
 
-def _guarded(door: Doorkeeper, then: Answering) -> Answering:
+def _guarded(door: TokenCheck, then: Answering) -> Answering:
     async def answering(request: Request) -> Response:
         if door.admits(request.headers.get("authorization")):
             return await then(request)
         remedy = "Send the header Authorization: Bearer TOKEN with a token of API_TOKENS."
-        problem = Problem(401, "Who asks is not known here.", "Authorization", "API_TOKENS", remedy)
+        problem = HttpProblem(401, "Who asks is not known here.", "Authorization", "API_TOKENS", remedy)
         return answer(problem, {"WWW-Authenticate": "Bearer"})
 
     return answering
@@ -51,17 +52,17 @@ def _guarded(door: Doorkeeper, then: Answering) -> Answering:
 async def _submit(request: Request, intake: Intake) -> Response:
     if not is_xml(request):
         remedy = "Send the file as application/xml or text/xml."
-        return answer(Problem(415, "The body is not XML.", "Content-Type", "application/xml", remedy))
+        return answer(HttpProblem(415, "The body is not XML.", "Content-Type", "application/xml", remedy))
     query = request.query_params
-    parcel = Parcel(
+    parcel = ClaimFile(
         await read_body(request, intake.reader.terms.max_bytes),
         payer=query.get("payer"),
         deadline=query.get("deadline"),
         claim_id=query.get("claimId"),
     )
     result = await intake.submit(parcel)
-    known = isinstance(result, Known)
-    state = result.state if isinstance(result, Known) else ClaimState.RECEIVED
+    known = isinstance(result, KnownClaim)
+    state = result.state if isinstance(result, KnownClaim) else ClaimState.RECEIVED
     body = {"claimId": result.claim_id.value, "state": state, "new": not known}
     return JSONResponse(body, status_code=200 if known else 202)
 
@@ -71,7 +72,7 @@ async def _show(request: Request, intake: Intake) -> Response:
     claim = await intake.store.look(lambda tx: tx.claims.find(claim_id.value))
     if claim is None:
         remedy = "Hand it in with POST /api/claims."
-        return answer(Problem(404, f"{claim_id} is not known here.", "claimId", "a known claim", remedy))
+        return answer(HttpProblem(404, f"{claim_id} is not known here.", "claimId", "a known claim", remedy))
     return JSONResponse(_state(claim))
 
 

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 import structlog
 
 from workers.api.routes import api
-from workers.http_server import Place, serving
-from workers.intake import Intake
-from workers.intake_settings import IntakeSettings
+from workers.app.http_server import Place, serving
+from workers.claims.intake import Intake
+from workers.config.intake import IntakeSettings
 
 log = structlog.get_logger(__name__)
 

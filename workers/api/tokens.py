@@ -5,7 +5,7 @@ import hmac
 from collections.abc import Sequence
 
 
-class Doorkeeper:
+class TokenCheck:
     """Knows tokens by their hashes only."""
 
     def __init__(self, tokens: Sequence[str]) -> None:

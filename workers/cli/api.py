@@ -2,14 +2,14 @@
 
 import asyncio
 
-from workers import bootstrap
 from workers.api import serving_api
-from workers.bootstrap import engine_config, find_cluster
-from workers.engine_settings import read_zeebe_settings
-from workers.intake_settings import read_intake_settings
-from workers.logs import configure_logs
-from workers.serving import stop_on_signal
-from workers.settings import Settings, SettingsError, read_settings
+from workers.app import composition
+from workers.app.composition import engine_config, find_cluster
+from workers.app.logs import configure_logs
+from workers.app.serving import stop_on_signal
+from workers.config.engine import read_zeebe_settings
+from workers.config.intake import read_intake_settings
+from workers.config.settings import Settings, SettingsError, read_settings
 
 
 def api() -> None:
@@ -24,6 +24,6 @@ async def _serve(settings: Settings) -> None:
     if intake.api_port is None:
         raise SettingsError("API_PORT is not set: say where to listen, for example API_PORT=8090.")
     cluster = find_cluster(read_zeebe_settings(), engine_config())
-    async with bootstrap.running(settings, cluster) as app, serving_api(app.intake, intake):
+    async with composition.running(settings, cluster) as app, serving_api(app.intake, intake):
         with stop_on_signal() as stop:
             await stop.wait()

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from workers import bootstrap
-from workers.bootstrap import App, engine_config, find_cluster
-from workers.engine_settings import read_zeebe_settings
-from workers.logs import configure_logs
-from workers.settings import read_settings
+from workers.app import composition
+from workers.app.composition import App, engine_config, find_cluster
+from workers.app.logs import configure_logs
+from workers.config.engine import read_zeebe_settings
+from workers.config.settings import read_settings
 
 
 def with_app(go: Callable[[App], Awaitable[None]], *, quiet: bool = True) -> None:
@@ -16,7 +16,7 @@ def with_app(go: Callable[[App], Awaitable[None]], *, quiet: bool = True) -> Non
     configure_logs("error" if quiet else settings.log_level, settings.log_format)
 
     async def within() -> None:
-        async with bootstrap.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
+        async with composition.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
             await go(app)
 
     asyncio.run(within())

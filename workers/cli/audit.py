@@ -11,12 +11,12 @@ import typer
 
 from gateways.clock import WallClock
 from gateways.tiss.xml import as_text
-from persistence.chain import AuditEvent
-from persistence.payloads import open_payload
+from persistence.audit.chain import AuditEvent
+from persistence.repositories.payloads import open_payload
 from persistence.store import Store
 from workers.cli.database import ClaimArgument, with_store
-from workers.memory_settings import read_memory_settings
-from workers.settings import read_settings
+from workers.config.memory import read_memory_settings
+from workers.config.settings import read_settings
 
 FOUND = 1
 OWNER_ONLY = 0o600

@@ -13,15 +13,15 @@ from bpmn.names import ReviewDecision
 from domain.breaker import Hold
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
-from persistence.claims import ClaimRow, Wanted
+from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.store import Store
-from workers.bootstrap import App
-from workers.claims import find_claim
+from workers.app.composition import App
+from workers.claims.messages import find_claim
+from workers.claims.protocols import Protocols, in_words
 from workers.cli.application import with_app
 from workers.cli.database import ClaimArgument, with_store
 from workers.cli.submit import read_file, submit
-from workers.payers.door import Arriving, foreseen
-from workers.protocols import Protocols, in_words
+from workers.payers.admission import Candidate, foreseen
 
 claim_app = typer.Typer(help="Hand in, start, follow and steer claims.", no_args_is_help=True)
 claim_app.command()(submit)
@@ -156,7 +156,7 @@ def _protocols(app: App) -> Protocols:
 async def _prospect(app: App, claim: ClaimId) -> str:
     """What a claim that is woken now may hope for."""
     found = await find_claim(app.store, claim)
-    arriving, limits = Arriving(claim.value, found.payer_id), app.book.of(found.payer_id)
+    arriving, limits = Candidate(claim.value, found.payer_id), app.book.of(found.payer_id)
     now = await app.clock.now()
     verdict = await app.store.look(lambda tx: foreseen(tx, arriving, limits, now))
     if isinstance(verdict, Hold):

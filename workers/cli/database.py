@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from domain.claim import CLAIM_ID_SHAPE, ClaimId
-from persistence.database import open_database, reachable
+from persistence.database.engine import open_database, reachable
 from persistence.store import Store
+from workers.app.logs import configure_logs
+from workers.app.schema import require_current
 from workers.cli.errors import ReaderGone
-from workers.logs import configure_logs
-from workers.schema import require_current
-from workers.settings import Settings, read_settings
+from workers.config.settings import Settings, read_settings
 
 
 def _claim_id(text: str) -> ClaimId:

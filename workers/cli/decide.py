@@ -14,9 +14,9 @@ from domain.decision import Retry
 from domain.errors import DomainError, InvalidInput
 from domain.outputs import error_code
 from domain.policy import Policy
-from workers.deciding import Question, Ruling, outcome_of, rule
 from workers.policy import load_policy
-from workers.policy.explain import explain
+from workers.policy.ruling import Question, Ruling, outcome_of, rule
+from workers.policy.tools.explain import explain
 from workers.runtime.outcome import Complete, Throw
 
 EXIT_REJECTED = 2

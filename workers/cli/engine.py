@@ -11,11 +11,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+from domain.durations import read_duration
 from gateways.clock import EngineClock
 from gateways.zeebe import engine
 from workers.cli.errors import plain_errors, say
-from workers.durations import read_duration
-from workers.engine_settings import read_engine_settings
+from workers.config.engine import read_engine_settings
 
 engine_app = typer.Typer(help="The embedded Zeebe broker.", no_args_is_help=True)
 clock_app = typer.Typer(help="The embedded broker's clock.", invoke_without_command=True)

@@ -12,17 +12,17 @@ from rich.console import Console
 from rich.table import Table
 
 from persistence.store import Store
-from workers.bootstrap import App, clock_here, engine_config
+from workers.app.composition import App, clock_here, engine_config
 from workers.cli.application import with_app
 from workers.cli.database import with_store
-from workers.engine_settings import read_zeebe_settings
+from workers.config.engine import read_zeebe_settings
+from workers.config.settings import read_settings
 from workers.payers import orders
-from workers.payers.book import book_of
-from workers.payers.door import Change
-from workers.payers.overview import PayerView, moment, overview
-from workers.payers.probing import probe_all, probe_one
-from workers.settings import read_settings
-from workers.tiss import configured
+from workers.payers.admission import PayerChange
+from workers.payers.channels import configured
+from workers.payers.limits import limits_by_payer
+from workers.payers.status import PayerView, moment, overview
+from workers.upkeep.probing import probe_all, probe_one
 
 payer_app = typer.Typer(help="See payers' health; hold their claims and let them go.", no_args_is_help=True)
 log = structlog.get_logger(__name__)
@@ -131,7 +131,7 @@ def probe(payer: Annotated[str | None, typer.Argument(help="One payer; all when 
 
 def _look(tell: Callable[[Sequence[PayerView], datetime], None]) -> None:
     """Tell what the database and PAYERS_FILE say; no engine is needed."""
-    book = book_of(configured(read_settings().payers_file))
+    book = limits_by_payer(configured(read_settings().payers_file))
     clock = clock_here(read_zeebe_settings(), engine_config())
 
     async def go(store: Store) -> None:
@@ -155,7 +155,7 @@ async def _confirm(app: App, payer: str, *, yes: bool) -> None:
         typer.confirm(f"{waiting} claims wait for {payer} and will wait on. Go on?", abort=True)
 
 
-def _done(change: Change, what: str) -> None:
+def _done(change: PayerChange, what: str) -> None:
     after = change.after
     log.warning("payer_order", payer=after.payer_id, by=_who(), state=after.state, why=after.reason)
     typer.echo(f"Payer {after.payer_id} {what}.")

@@ -10,10 +10,10 @@ from rich.console import Console
 
 from domain.errors import InvalidPolicy
 from workers.policy import load_policy
-from workers.policy.diff import diff
-from workers.policy.lint import lint
-from workers.policy.plot import draw
-from workers.policy.terminal import advice_list, change_table, policy_tables, schedule
+from workers.policy.tools.diff import diff
+from workers.policy.tools.lint import lint
+from workers.policy.tools.plot import draw
+from workers.policy.tools.terminal import advice_list, change_table, policy_tables, schedule
 
 EXIT_FOUND = 1
 EXIT_REJECTED = 2

@@ -15,13 +15,13 @@ from gateways.clock import WallClock
 from gateways.file_sink import FileSink
 from gateways.redis import RedisStream
 from gateways.sink import EventSink, OutgoingEvent, SinkError
-from persistence.database import open_database
+from persistence.database.engine import open_database
 from persistence.store import Store
+from workers.app.serving import stop_on_signal
 from workers.cli.database import with_store
-from workers.memory_settings import MemorySettings, read_memory_settings
-from workers.relay import Relay
-from workers.serving import stop_on_signal
-from workers.settings import Settings, SettingsError, read_settings
+from workers.config.memory import MemorySettings, read_memory_settings
+from workers.config.settings import Settings, SettingsError, read_settings
+from workers.upkeep.relay import Relay
 
 log = structlog.get_logger(__name__)
 

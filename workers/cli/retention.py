@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from gateways.clock import WallClock
-from persistence.holds import Hold
+from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
 from workers.cli.database import ClaimArgument, with_store
-from workers.memory_settings import read_memory_settings
-from workers.retention import apply, preview, set_due_anchors
+from workers.config.memory import read_memory_settings
+from workers.upkeep.retention import apply, preview, set_due_anchors
 
 REFUSED = 1
 retention_app = typer.Typer(help="Remove what is past its period; hold what must stay.", no_args_is_help=True)
@@ -41,7 +41,7 @@ def hold(
     """Legal hold: nothing of this claim is removed until it is released."""
 
     async def go(store: Store) -> None:
-        placed = Hold(claim.value, reason, await WallClock().now())
+        placed = LegalHold(claim.value, reason, await WallClock().now())
         new = await store.run(lambda tx: tx.holds.place(placed))
         typer.echo(f"{claim} is {'now' if new else 'already'} on hold.")
 

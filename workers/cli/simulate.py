@@ -11,11 +11,11 @@ from rich.console import Console
 
 from domain.ports import Clock
 from gateways.clock import EngineClock, WallClock
-from gateways.payer.simulator.ledger import Ledger
-from gateways.payer.simulator.scenario import Scenario, ScenarioError, read_scenario
-from gateways.payer.simulator.server import Listening, Simulator, simulated_payers
+from gateways.practice.simulator.ledger import Ledger
+from gateways.practice.simulator.scenario import Scenario, ScenarioError, read_scenario
+from gateways.practice.simulator.server import Listening, Simulator, simulated_payers
 from workers.cli.errors import say
-from workers.settings import SettingsError
+from workers.config.settings import SettingsError
 
 EXAMPLE = "docs/tiss.md shows one"
 

@@ -13,17 +13,20 @@ from rich.progress import track
 
 from domain.errors import Trouble
 from gateways.clock import WallClock
-from workers.bootstrap import App
+from workers.app.composition import App
+from workers.app.logs import configure_logs
+from workers.claims.examination import ClaimFile
+from workers.claims.intake import Intake, KnownClaim
+from workers.claims.reader import IntakeTerms, Reader
+from workers.claims.refusal import Refusal
 from workers.cli.application import with_app
 from workers.cli.errors import say
-from workers.intake import Intake, Known, Parcel, Reader, Refusal, Terms
-from workers.intake_settings import read_intake_settings
-from workers.logs import configure_logs
+from workers.config.intake import read_intake_settings
+from workers.config.settings import read_settings
+from workers.payers.channels import open_channels
 from workers.policy import PolicySource
-from workers.settings import read_settings
-from workers.tiss import open_channels
 
-HandIn = Callable[[Parcel], Awaitable[tuple[str, str]]]
+HandIn = Callable[[ClaimFile], Awaitable[tuple[str, str]]]
 """Does something with a file; in one word and in one sentence what."""
 
 
@@ -39,9 +42,9 @@ class Wish:
     deadline: str | None
     claim_id: str | None
 
-    def parcel(self, data: bytes) -> Parcel:
+    def parcel(self, data: bytes) -> ClaimFile:
         """A file with what was asked for."""
-        return Parcel(data, payer=self.payer, deadline=self.deadline, claim_id=self.claim_id)
+        return ClaimFile(data, payer=self.payer, deadline=self.deadline, claim_id=self.claim_id)
 
 
 def submit(
@@ -93,21 +96,21 @@ def _check(files: Sequence[Path], wish: Wish) -> int:
 
 
 async def _check_each(
-    files: Sequence[Path], wish: Wish, payers_file: Path | None, terms: Terms
+    files: Sequence[Path], wish: Wish, payers_file: Path | None, terms: IntakeTerms
 ) -> Counter[str]:
     async with open_channels(payers_file) as channels:
         reader = Reader(channels, terms)
 
-        async def check(parcel: Parcel) -> tuple[str, str]:
+        async def check(parcel: ClaimFile) -> tuple[str, str]:
             _, arrival = await reader.look_over(parcel, await WallClock().now())
             return "good", f"is good, and would be {arrival.claim_id} for payer {arrival.payer_id}"
 
         return await _each(files, wish, terms.max_bytes, check)
 
 
-async def _hand_in(intake: Intake, parcel: Parcel) -> tuple[str, str]:
+async def _hand_in(intake: Intake, parcel: ClaimFile) -> tuple[str, str]:
     result = await intake.submit(parcel)
-    if isinstance(result, Known):
+    if isinstance(result, KnownClaim):
         return "known", f"is known as {result.claim_id} ({result.state}); nothing to do"
     return "new", f"is on its way as {result.claim_id}, due {result.deadline.isoformat(timespec='seconds')}"
 

@@ -11,17 +11,17 @@ from rich.console import Console
 
 from bpmn.names import JobType
 from gateways.zeebe import engine
-from workers import bootstrap
 from workers.api import serving_api
-from workers.bootstrap import engine_config, find_cluster, migrate_database
+from workers.app import composition
+from workers.app.composition import engine_config, find_cluster, migrate_database
+from workers.app.logs import configure_logs
+from workers.app.serving import serve
 from workers.cli.engine import RichReporter
 from workers.cli.relay import beside
+from workers.config.engine import connection_from, read_zeebe_settings
+from workers.config.intake import read_intake_settings
+from workers.config.settings import Settings, read_settings
 from workers.demo.run import run_demo
-from workers.engine_settings import connection_from, read_zeebe_settings
-from workers.intake_settings import read_intake_settings
-from workers.logs import configure_logs
-from workers.serving import serve
-from workers.settings import Settings, read_settings
 
 
 def demo(
@@ -99,11 +99,11 @@ async def _up(settings: Settings) -> None:
 
 async def _work(settings: Settings, only: frozenset[JobType]) -> None:
     cluster, intake = find_cluster(read_zeebe_settings(), engine_config()), read_intake_settings()
-    async with bootstrap.running(settings, cluster) as app, serving_api(app.intake, intake):
+    async with composition.running(settings, cluster) as app, serving_api(app.intake, intake):
         drain = timedelta(seconds=settings.drain_seconds)
         await serve(app, only, drain=drain, probes_at=settings.probes_at)
 
 
 async def _deploy(settings: Settings) -> None:
-    async with bootstrap.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
+    async with composition.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
         await app.deploy()

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gateways.payer.simulator.scenario import Outage, PayerScenario, Rule, Scenario
+from gateways.practice.simulator.scenario import Outage, PayerScenario, Rule, Scenario
 from gateways.tiss.names import Version
 from workers.demo.samples import COAST, HILLS, NORTH, SOUTH, Sample
 

@@ -5,19 +5,20 @@ from collections.abc import Iterable, Sequence
 from bpmn.names import ReviewDecision
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
-from gateways.payer.simulator.ledger import Ledger
-from persistence.claims import ClaimRow
-from workers.claims import ClaimDesk
+from gateways.practice.simulator.ledger import Ledger
+from persistence.repositories.claims import ClaimRow
+from workers.claims.examination import ClaimFile
+from workers.claims.intake import Intake
+from workers.claims.messages import ClaimMessages
 from workers.demo.files import CORRECTED_CARD, batch_file
 from workers.demo.payers import REGISTRO
 from workers.demo.samples import Sample
-from workers.intake import Intake, Parcel
 
 
 class People:
     """Each sample gets at most one word from a person, when its moment has come."""
 
-    def __init__(self, desk: ClaimDesk, intake: Intake, ledger: Ledger, cast: Sequence[Sample]) -> None:
+    def __init__(self, desk: ClaimMessages, intake: Intake, ledger: Ledger, cast: Sequence[Sample]) -> None:
         self._desk = desk
         self._intake = intake
         self._ledger = ledger
@@ -28,7 +29,7 @@ class People:
         """Give the files of these samples to the intake."""
         for sample in cast:
             file = batch_file(sample.batch, REGISTRO[sample.payer_id])
-            await self._intake.submit(Parcel(file, claim_id=sample.claim_id))
+            await self._intake.submit(ClaimFile(file, claim_id=sample.claim_id))
 
     async def look_at(self, claim: ClaimRow) -> str | None:
         """What a person does about the claim now, in words; None for nothing."""

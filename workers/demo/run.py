@@ -7,19 +7,19 @@ from pathlib import Path
 from rich.console import Console
 
 from gateways.clock import EngineClock
-from gateways.payer.simulator.ledger import Ledger
-from gateways.payer.simulator.server import simulated_payers
+from gateways.practice.simulator.ledger import Ledger
+from gateways.practice.simulator.server import simulated_payers
 from gateways.zeebe import engine
-from persistence.database import sqlite_url
-from workers.bootstrap import App, embedded, migrate_database, running
-from workers.demo.director import Director, Stage
+from persistence.database.engine import sqlite_url
+from workers.app.composition import App, embedded, migrate_database, running
+from workers.config.settings import Settings
+from workers.demo.fast_forward import DemoParts, FastForward
 from workers.demo.payers import payers_file, scenario
 from workers.demo.people import People
 from workers.demo.samples import Sample, samples
 from workers.demo.screen import screen_for
 from workers.demo.summary import summary, taken_twice, unmet, witness
 from workers.demo.worker_process import WorkerProcess
-from workers.settings import Settings
 
 
 async def run_demo(console: Console, broker: engine.RunningEngine, home: Path) -> int:
@@ -32,11 +32,11 @@ async def run_demo(console: Console, broker: engine.RunningEngine, home: Path) -
             await app.deploy()
             worker = WorkerProcess(_environment(settings), home / "worker.log")
             people = People(app.desk, app.intake, simulator.ledger, cast)
-            stage = Stage(app.store, app.book, clock, worker, people, cast, await clock.now())
+            stage = DemoParts(app.store, app.book, clock, worker, people, cast, await clock.now())
             worker.start()
             try:
                 with screen_for(console) as screen:
-                    await Director(stage, screen.show, screen.announce).play()
+                    await FastForward(stage, screen.show, screen.announce).play()
             finally:
                 await asyncio.to_thread(worker.stop)  # meanwhile the payers go on answering it
             return await _conclude(console, app, simulator.ledger, cast)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bpmn.names import ReviewDecision
 from domain.claim_state import ClaimState
-from gateways.payer.simulator.scenario import Behaviour, Fault, Garbage, Http, LoseAnswer, Refuse
+from gateways.practice.simulator.scenario import Behaviour, FaultAnswer, Garbage, Http, LoseAnswer, Refuse
 from gateways.tiss.names import FaultWord
 
 NORTH, SOUTH, COAST, HILLS = "operadora-norte", "operadora-sul", "operadora-litoral", "operadora-serra"
@@ -60,7 +60,7 @@ def _straight_through() -> list[Sample]:
 def _transient_then_success() -> list[Sample]:
     gateway = Http(status=504)
     limited = Http(status=429, body="empty")
-    failing = Fault(word=FaultWord.SERVER_ERROR)
+    failing = FaultAnswer(word=FaultWord.SERVER_ERROR)
     fates: list[tuple[str, tuple[Behaviour, ...]]] = [
         ("time-out once (HTTP 504)", (gateway,)),
         ("time-out, then rate limit", (gateway, limited)),

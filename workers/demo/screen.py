@@ -5,7 +5,7 @@ from typing import Protocol
 from rich.console import Console
 from rich.live import Live
 
-from workers.demo.picture import Snapshot, draw, line
+from workers.demo.snapshot import Snapshot, draw, line
 
 
 class Screen(Protocol):

@@ -7,10 +7,10 @@ from rich.table import Table
 from rich.text import Text
 
 from domain.claim_state import ClaimState
-from gateways.payer.simulator.ledger import Ledger
-from persistence.claims import ClaimRow
-from workers.demo.picture import COLOURS
+from gateways.practice.simulator.ledger import Ledger
+from persistence.repositories.claims import ClaimRow
 from workers.demo.samples import Sample
+from workers.demo.snapshot import COLOURS
 
 
 def summary(cast: Sequence[Sample], claims: Sequence[ClaimRow], sends: Mapping[str, int]) -> Table:

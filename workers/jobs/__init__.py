@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from domain.ports import Clock
 from domain.submission import PayerGateway
-from persistence.cipher import Cipher
+from persistence.encryption.cipher import Cipher
 from persistence.retention import Periods
 from persistence.store import Store
-from workers.idempotency import Memory, idempotent
 from workers.jobs.close_claim import close_claim
 from workers.jobs.decisions import PolicyNow, analyze_retry, retry_submission_backoff
+from workers.jobs.idempotent import Memory, idempotent
 from workers.jobs.maintenance import (
     anchor_audit,
     apply_retention,
@@ -19,10 +19,10 @@ from workers.jobs.maintenance import (
 )
 from workers.jobs.notify import notify
 from workers.jobs.open_review import open_review
+from workers.jobs.outage_tolerant import outage_tolerant
 from workers.jobs.probe_payers import probe_payers
 from workers.jobs.submit_claim import SEND_ONCE, submit_claim
-from workers.jobs.trouble import patient
-from workers.payers.book import PayerBook
+from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler
 
@@ -44,7 +44,7 @@ def all_handlers(
 
     `doubt` is told when the database may be away.
     """
-    waker = waker or Waker(store, PayerBook())
+    waker = waker or Waker(store, LimitsByPayer())
     sending = limited(submit_claim(store, payer, policy, clock, waker, cipher))
     if cipher:  # after the limits: the lease must outlive the time limit
         sending = idempotent(sending, SEND_ONCE, Memory(store, cipher, clock))
@@ -60,4 +60,6 @@ def all_handlers(
         probe_payers(clock, waker),
         start_claims(clock, start_received),
     )
-    return tuple(patient(handler, store.refuses, doubt) for handler in (sending, *map(limited, others)))
+    return tuple(
+        outage_tolerant(handler, store.refuses, doubt) for handler in (sending, *map(limited, others))
+    )

@@ -12,9 +12,9 @@ from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
 from domain.policy import Policy
 from domain.ports import Clock
-from persistence.draft import DecisionDraft
+from persistence.repositories.draft import DecisionDraft
 from persistence.store import Store
-from workers.deciding import Question, Ruling, outcome_of, rule
+from workers.policy.ruling import Question, Ruling, outcome_of, rule
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Incident, Outcome

@@ -9,10 +9,10 @@ from bpmn.names import JobType, Variable
 from domain.ports import Clock
 from persistence.retention import Periods
 from persistence.store import Store
-from workers.retention import apply, remove_expired_records, set_due_anchors
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Outcome
+from workers.upkeep.retention import apply, remove_expired_records, set_due_anchors
 
 log = structlog.get_logger(__name__)
 

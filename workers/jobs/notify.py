@@ -4,7 +4,7 @@ from datetime import datetime
 
 from bpmn.names import Header, JobType
 from domain.ports import Clock
-from persistence.desk import Notice
+from persistence.repositories.reviews import Notice
 from persistence.store import Store, Transaction
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job

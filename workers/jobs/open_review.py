@@ -8,8 +8,8 @@ from bpmn.names import JobType, ReviewReason
 from domain.claim_state import ClaimState
 from domain.ports import Clock
 from domain.redaction import redact
-from persistence.desk import Review
-from persistence.journal import CORRECTED
+from persistence.repositories.journal import CORRECTED
+from persistence.repositories.reviews import Review
 from persistence.store import Store, Transaction
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job

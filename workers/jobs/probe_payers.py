@@ -5,11 +5,11 @@ from datetime import timedelta
 from bpmn.names import JobType, Variable
 from domain.ports import Clock
 from gateways.tiss.probe import is_up
-from workers.payers.probing import Probe, probe_all
 from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Outcome
+from workers.upkeep.probing import Probe, probe_all
 
 
 def probe_payers(clock: Clock, waker: Waker, probe: Probe = is_up) -> JobHandler:

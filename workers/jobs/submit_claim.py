@@ -9,16 +9,17 @@ from domain.breaker import Go, Hold, Stop
 from domain.claim_state import ClaimState
 from domain.errors import InvalidInput
 from domain.inputs import read_deadline
-from domain.payer_status import Limits, PayerState
+from domain.payer_status import PayerLimits, PayerState
 from domain.policy import Policy
 from domain.ports import Clock
 from domain.submission import AnswerLost, PayerGateway, Settled, Submission, settle
-from persistence.attempts import ACCESS_DENIED
-from persistence.cipher import Cipher
+from persistence.encryption.cipher import Cipher
+from persistence.repositories.attempts import ACCESS_DENIED
 from persistence.store import Store, Transaction
-from workers.idempotency import Operation
 from workers.jobs.decisions import PolicyNow
-from workers.jobs.sending import (
+from workers.jobs.idempotent import Operation
+from workers.jobs.outage_tolerant import kept
+from workers.jobs.send_result import (
     OUTCOME_NAMES,
     accepted_with,
     access_denied,
@@ -30,8 +31,7 @@ from workers.jobs.sending import (
     record_hold,
     report,
 )
-from workers.jobs.trouble import kept
-from workers.payers.door import Arriving, Change, admit, heard
+from workers.payers.admission import Candidate, PayerChange, admit, after_answer
 from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
@@ -66,7 +66,7 @@ def submit_claim(
 
     async def handle(job: Job, given: Input) -> Outcome:
         try:
-            claim = Arriving(given.claim_id, given.payer_id, read_deadline(given.deadline, policy()))
+            claim = Candidate(given.claim_id, given.payer_id, read_deadline(given.deadline, policy()))
         except InvalidInput as refused:
             return Incident(str(refused))
         now, limits = await clock.now(), _within(policy(), waker.book.of(claim.payer_id))
@@ -90,7 +90,7 @@ def submit_claim(
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    limits: Limits
+    limits: PayerLimits
     cipher: Cipher | None
     now: datetime
 
@@ -105,7 +105,7 @@ class _Sent:
 
 
 async def _begin(
-    tx: Transaction, job: Job, claim: Arriving, terms: _Terms
+    tx: Transaction, job: Job, claim: Candidate, terms: _Terms
 ) -> Submission | Complete | Throw | Incident:
     """Record that the claim leaves, or waits; a job that knows its answer gets it back instead."""
     earlier = await tx.attempts.of_job(job.key)
@@ -130,7 +130,7 @@ async def _begin(
             assert_never(admission.verdict)
 
 
-async def _leave(tx: Transaction, job: Job, claim: Arriving, terms: _Terms) -> Submission:
+async def _leave(tx: Transaction, job: Job, claim: Candidate, terms: _Terms) -> Submission:
     claim_id, payer_id, now = claim.claim_id, claim.payer_id, terms.now
     content = await _file(tx, terms.cipher, claim_id)
     attempt = await tx.attempts.start(claim_id, job.key, now=now)
@@ -146,16 +146,16 @@ async def _file(tx: Transaction, cipher: Cipher | None, claim_id: str) -> bytes 
     return await tx.payloads.opened(claim_id, cipher) if cipher else None
 
 
-async def _give_up(tx: Transaction, claim: Arriving, stop: Stop, now: datetime) -> Throw:
+async def _give_up(tx: Transaction, claim: Candidate, stop: Stop, now: datetime) -> Throw:
     error = deadline_near(claim, stop)
     await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.FAILED, now=now, reason=error)
     await tx.journal.write(claim.claim_id, "deadline_near", f"not sent: {error}", now=now)
     return failed(error, None, now)
 
 
-async def _finish(tx: Transaction, send: _Sent, limits: Limits) -> Change:
+async def _finish(tx: Transaction, send: _Sent, limits: PayerLimits) -> PayerChange:
     sent, now = send.submission, send.began
-    change = await heard(tx, sent, send.settled, limits, send.ended)
+    change = await after_answer(tx, sent, send.settled, limits, send.ended)
     said = _claimed(send.settled) | accepted_with(send.settled)
     result = None if isinstance(send.told, Incident) else to_json(send.told) | said
     await tx.attempts.finish(sent.claim_id, sent.attempt, OUTCOME_NAMES[type(send.settled)], result, now=now)
@@ -169,6 +169,6 @@ def _claimed(settled: Settled) -> dict[str, str]:
     return {"claimedProtocol": protocol} if protocol else {}
 
 
-def _within(policy: Policy, limits: Limits) -> Limits:
+def _within(policy: Policy, limits: PayerLimits) -> PayerLimits:
     """The payer's limits, with the policy's reserve for a person before a deadline."""
     return replace(limits, reserve=timedelta(seconds=policy.limits.reserve_seconds))

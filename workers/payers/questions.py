@@ -4,15 +4,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from domain import breaker
-from domain.breaker import Word, aged, is_free, word_of
+from domain.breaker import Signal, aged, is_free, signal_of
 from domain.errors import Trouble
-from domain.payer_status import Limits, PayerState, PayerStatus
+from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.redaction import redact
 from domain.slots import latest
 from gateways.tiss.outcomes import PayerDown, Situation, StatusOutcome, Transient, as_send_outcome
 from persistence.store import Transaction
-from workers.payers.door import Arriving, Change
-from workers.payers.overview import moment
+from workers.payers.admission import Candidate, PayerChange
+from workers.payers.status import moment
 
 QUESTION = 0  # where a send has its number, which counts from 1
 
@@ -21,7 +21,7 @@ class NotNow(Trouble):
     """The payer must not be asked now; the text says why and what to do."""
 
 
-async def ask(tx: Transaction, claim: Arriving, limits: Limits, now: datetime) -> None:
+async def ask(tx: Transaction, claim: Candidate, limits: PayerLimits, now: datetime) -> None:
     """Count a question as under way; NotNow when it must not leave."""
     status = await tx.payers.lock(claim.payer_id, now=now)
     under_way = await tx.payers.in_flight(claim.payer_id, now=now)
@@ -33,21 +33,23 @@ async def ask(tx: Transaction, claim: Arriving, limits: Limits, now: datetime) -
 
 
 async def answered(
-    tx: Transaction, claim: Arriving, outcome: StatusOutcome, limits: Limits, now: datetime
-) -> Change:
+    tx: Transaction, claim: Candidate, outcome: StatusOutcome, limits: PayerLimits, now: datetime
+) -> PayerChange:
     """What an answer changes for the payer: trouble counts as after a send, a good answer proves nothing.
 
     Whoever answers questions need not take claims.
     """
     before = await tx.payers.lock(claim.payer_id, now=now)
     error = "" if isinstance(outcome, Situation) else redact(outcome.error)
-    after = breaker.heard(before, _word(outcome), limits, now, reason=error, retry_after=_wish(outcome))
+    after = breaker.after_answer(
+        before, _word(outcome), limits, now, reason=error, retry_after=_wish(outcome)
+    )
     await tx.payers.save(after)
     await tx.payers.send_ended(claim.claim_id, QUESTION)
-    return Change(before, after)
+    return PayerChange(before, after)
 
 
-def _objection(status: PayerStatus, under_way: int, limits: Limits, now: datetime) -> str | None:
+def _objection(status: PayerStatus, under_way: int, limits: PayerLimits, now: datetime) -> str | None:
     payer = status.payer_id
     if status.state is PayerState.STOPPED:
         return (
@@ -61,9 +63,9 @@ def _objection(status: PayerStatus, under_way: int, limits: Limits, now: datetim
     return None
 
 
-def _word(outcome: StatusOutcome) -> Word:
-    word = Word.NOTHING if isinstance(outcome, Situation) else word_of(as_send_outcome(outcome))
-    return Word.NOTHING if word is Word.ANSWERED else word
+def _word(outcome: StatusOutcome) -> Signal:
+    word = Signal.NOTHING if isinstance(outcome, Situation) else signal_of(as_send_outcome(outcome))
+    return Signal.NOTHING if word is Signal.ANSWERED else word
 
 
 def _wish(outcome: StatusOutcome) -> timedelta | None:

@@ -9,12 +9,12 @@ import structlog
 from bpmn.names import Message
 from domain.breaker import aged, is_free
 from domain.errors import Trouble
-from domain.payer_status import Limits, PayerState, PayerStatus
+from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.slots import latest, opening
 from gateways.zeebe.commands import ZeebeCommands
 from persistence.store import Store, Transaction
-from workers.payers.book import PayerBook
-from workers.payers.door import Change
+from workers.payers.admission import PayerChange
+from workers.payers.limits import LimitsByPayer
 
 WakeUp = Callable[[str], Awaitable[None]]
 AHEAD = timedelta(minutes=6)  # a little more than from one probe run to the next
@@ -42,7 +42,7 @@ class Waker:
     """Publishes wake-ups; one that was lost with its worker is repeated by a later probe run."""
 
     store: Store
-    book: PayerBook
+    book: LimitsByPayer
     wake_up: WakeUp = nobody
 
     async def wake(self, payer_id: str, now: datetime) -> int:
@@ -57,21 +57,21 @@ class Waker:
                 return number
         return len(claims)
 
-    async def after(self, change: Change, now: datetime) -> None:
+    async def after(self, change: PayerChange, now: datetime) -> None:
         """Tell people what changed, and wake whom it concerns."""
         self.tell(change)
         limits = self.book.of(change.after.payer_id)
         if not (is_free(change.before, limits) and is_free(change.after, limits)):
             await self.wake(change.after.payer_id, now)
 
-    def tell(self, change: Change) -> None:
+    def tell(self, change: PayerChange) -> None:
         """A line in the log when the payer's state is another than before."""
         after = change.after
         if change.is_news:
             log.warning("payer_state_changed", payer=after.payer_id, state=after.state, reason=after.reason)
 
 
-async def _called(tx: Transaction, payer_id: str, limits: Limits, now: datetime) -> Sequence[str]:
+async def _called(tx: Transaction, payer_id: str, limits: PayerLimits, now: datetime) -> Sequence[str]:
     """Whom to wake, marked as woken; another worker that asks at the same time gets others."""
     status = aged(await tx.payers.lock(payer_id, now=now), now)
     claims = await _due(tx, status, limits, now)
@@ -80,7 +80,7 @@ async def _called(tx: Transaction, payer_id: str, limits: Limits, now: datetime)
     return claims
 
 
-async def _due(tx: Transaction, status: PayerStatus, limits: Limits, now: datetime) -> Sequence[str]:
+async def _due(tx: Transaction, status: PayerStatus, limits: PayerLimits, now: datetime) -> Sequence[str]:
     payer_id, again = status.payer_id, now - AGAIN_AFTER
     if is_free(status, limits):
         return await tx.payers.due(payer_id, before=now + AHEAD, woken_before=again, limit=AT_MOST)

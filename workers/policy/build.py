@@ -7,7 +7,7 @@ from hashlib import blake2b
 from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
-from domain.backoff import Limits
+from domain.backoff import RetryLimits
 from domain.catalog import Catalog, amend, catalog_of, entry_key
 from domain.errors import InvalidPolicy
 from domain.policy import Expectations, Policy, Profile, RuleIds
@@ -47,7 +47,7 @@ def fingerprint(content: str) -> str:
     return blake2b(content.encode(), digest_size=4).hexdigest()
 
 
-def change_limits(limits: Limits, change: LimitsChange) -> Limits:
+def change_limits(limits: RetryLimits, change: LimitsChange) -> RetryLimits:
     """The limits with some of them replaced."""
     given = change.model_dump(exclude_none=True)
     waits = {_IN_SECONDS[name]: _seconds(given.pop(name)) for name in _IN_SECONDS if name in given}
@@ -62,8 +62,8 @@ def zone_named(name: str) -> tzinfo:
         raise InvalidPolicy(f'zone is "{name}": choose a name such as America/Sao_Paulo') from error
 
 
-def _limits(part: LimitsPart) -> Limits:
-    return Limits(
+def _limits(part: LimitsPart) -> RetryLimits:
+    return RetryLimits(
         max_retries=part.max_retries,
         base_seconds=_seconds(part.base_minutes),
         floor_seconds=_seconds(part.min_minutes),

@@ -3,7 +3,7 @@
 from workers.runtime.handler import JobHandler, JobInput, blocking, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Postpone, Throw
-from workers.runtime.tempo import Tempo
+from workers.runtime.timings import Timings
 from workers.runtime.worker import Worker
 
 __all__ = [
@@ -15,8 +15,8 @@ __all__ = [
     "JobInput",
     "Outcome",
     "Postpone",
-    "Tempo",
     "Throw",
+    "Timings",
     "Worker",
     "blocking",
     "typed",

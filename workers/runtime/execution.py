@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import grpc
 
+from workers.runtime.events import JobCrashed, Listener, nobody
 from workers.runtime.gateway import Gateway
 from workers.runtime.handler import JobHandler
-from workers.runtime.happenings import JobCrashed, Listener, nobody
 from workers.runtime.job import Job
 from workers.runtime.outcome import Fail, Outcome
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from workers.runtime.happenings import IntakeHeld, IntakeResumed, Listener, nobody
+from workers.runtime.events import IntakeHeld, IntakeResumed, Listener, nobody
 
 LOOK_SECONDS = 1.0
 

@@ -11,12 +11,12 @@ import grpc
 from google.protobuf.message import Message
 from pyzeebe.proto.gateway_pb2 import CompleteJobRequest, FailJobRequest, ThrowErrorRequest
 
+from workers.runtime.events import JobDone, Listener, ReportGivenUp, ReportRetried
 from workers.runtime.gateway import Gateway
-from workers.runtime.happenings import JobDone, Listener, ReportGivenUp, ReportRetried
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Fail, HandBack, Incident, Postpone, Report, Throw
-from workers.runtime.tempo import Pace, Tempo
 from workers.runtime.throttle import Throttle
+from workers.runtime.timings import Backoff, Timings
 
 MESSAGE_LIMIT = 2_000
 _SHORTEST_TRY = 1.0
@@ -34,7 +34,7 @@ _FINAL = frozenset(
 class Reporter:
     """The only one that completes, fails or throws; each execution is reported once."""
 
-    def __init__(self, gateway: Gateway, *, tempo: Tempo, rng: random.Random, listener: Listener) -> None:
+    def __init__(self, gateway: Gateway, *, tempo: Timings, rng: random.Random, listener: Listener) -> None:
         self._gateway = gateway
         self._tempo = tempo
         self._rng = rng
@@ -44,7 +44,7 @@ class Reporter:
     async def report(self, job: Job, outcome: Report, *, until: float, seconds: float = 0.0) -> None:
         """Tell the engine; `until` is the (monotonic) end of our lock on the job."""
         name, method, request = _verb(job, outcome)
-        pace, again = Pace(self._rng, self._tempo.first_pause, self._tempo.longest_report_pause), False
+        pace, again = Backoff(self._rng, self._tempo.first_pause, self._tempo.longest_report_pause), False
         while (status := await self._try(method, request, until)) is not None:
             pause = pace.pause()
             if status in _FINAL or time.monotonic() + pause >= until:

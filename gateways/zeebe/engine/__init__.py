@@ -6,15 +6,15 @@ from gateways.zeebe.engine.lifecycle import start, status, stop
 from gateways.zeebe.engine.logs import follow_log, log_tail
 from gateways.zeebe.engine.offset import remember_offset
 from gateways.zeebe.engine.readiness import is_ready
-from gateways.zeebe.engine.reporter import Reporter, SilentReporter
+from gateways.zeebe.engine.reporter import SilentReporter, StartReporter
 
 __all__ = [
     "EngineConfig",
     "EngineError",
     "FixedPorts",
-    "Reporter",
     "RunningEngine",
     "SilentReporter",
+    "StartReporter",
     "follow_log",
     "is_ready",
     "log_tail",

@@ -10,13 +10,13 @@ from gateways.zeebe.engine.config import EngineConfig
 from gateways.zeebe.engine.download import download_archive, published_checksum
 from gateways.zeebe.engine.errors import EngineError
 from gateways.zeebe.engine.locks import exclusive
-from gateways.zeebe.engine.reporter import Reporter
+from gateways.zeebe.engine.reporter import StartReporter
 
 _MARKER = ".complete"
 _STAGING_PREFIX = "staging-"
 
 
-def installed_distribution(config: EngineConfig, reporter: Reporter) -> Path:
+def installed_distribution(config: EngineConfig, reporter: StartReporter) -> Path:
     """The folder of the unpacked distribution; fetches and unpacks it the first time."""
     with exclusive(config.cache / "install.lock", reporter, "Another start is fetching the engine; waiting."):
         if config.archive is not None:
@@ -24,7 +24,7 @@ def installed_distribution(config: EngineConfig, reporter: Reporter) -> Path:
         return _folder(config) if _marker(config) else _from_repository(config, reporter)
 
 
-def _from_repository(config: EngineConfig, reporter: Reporter) -> Path:
+def _from_repository(config: EngineConfig, reporter: StartReporter) -> Path:
     staging = _fresh_staging(config)
     try:
         expected = published_checksum(config, staging, reporter)
@@ -38,7 +38,7 @@ def _from_repository(config: EngineConfig, reporter: Reporter) -> Path:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _from_local_archive(config: EngineConfig, archive: Path, reporter: Reporter) -> Path:
+def _from_local_archive(config: EngineConfig, archive: Path, reporter: StartReporter) -> Path:
     if not archive.is_file():
         raise EngineError(
             f"ENGINE_ARCHIVE names {archive}, which is not a file: correct the path or unset it."
@@ -58,7 +58,7 @@ def _from_local_archive(config: EngineConfig, archive: Path, reporter: Reporter)
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def _install(config: EngineConfig, archive: Path, staging: Path, reporter: Reporter) -> Path:
+def _install(config: EngineConfig, archive: Path, staging: Path, reporter: StartReporter) -> Path:
     reporter.info(f"Unpacking Zeebe {config.version}.")
     unpacked = _unpack(archive, staging / "unpacked", config.version)
     (unpacked / _MARKER).write_text(digest_of(archive, "sha256"))

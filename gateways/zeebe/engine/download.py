@@ -13,13 +13,13 @@ from jgo.util import http
 from gateways.zeebe.engine.checksums import PUBLISHED_ALGORITHMS, Checksum, parse_published, pinned
 from gateways.zeebe.engine.config import EngineConfig
 from gateways.zeebe.engine.errors import EngineError
-from gateways.zeebe.engine.reporter import Reporter
+from gateways.zeebe.engine.reporter import StartReporter
 
 GROUP, ARTIFACT, PACKAGING = "io.camunda", "camunda-zeebe", "tar.gz"
 _STALL_SECONDS = 30
 
 
-def download_archive(config: EngineConfig, staging: Path, reporter: Reporter) -> Path:
+def download_archive(config: EngineConfig, staging: Path, reporter: StartReporter) -> Path:
     """Fetch the archive, unverified, into `staging`."""
     with _told_apart(config), _hushed("jgo"):
         artifact = _artifact(config, staging, reporter)
@@ -28,7 +28,7 @@ def download_archive(config: EngineConfig, staging: Path, reporter: Reporter) ->
         return artifact.resolve()
 
 
-def published_checksum(config: EngineConfig, staging: Path, reporter: Reporter) -> Checksum:
+def published_checksum(config: EngineConfig, staging: Path, reporter: StartReporter) -> Checksum:
     """The pinned checksum, or the strongest one that the repository publishes beside the archive."""
     known = pinned(config.version)
     if known:
@@ -64,7 +64,7 @@ def _text_at(url: str, config: EngineConfig) -> str | None:
         return str(answer.text) if answer.status_code == HTTPStatus.OK else None
 
 
-def _artifact(config: EngineConfig, staging: Path, reporter: Reporter) -> Artifact:
+def _artifact(config: EngineConfig, staging: Path, reporter: StartReporter) -> Artifact:
     context = MavenContext(
         resolver=PythonResolver(progress_callback=reporter.download),
         repo_cache=staging,

@@ -22,7 +22,7 @@ from gateways.zeebe.engine.offset import restore_offset, save_offset
 from gateways.zeebe.engine.ports import PREFERRED, Ports, choose_ports
 from gateways.zeebe.engine.process import listens_on, spawn, terminate
 from gateways.zeebe.engine.readiness import BrokerDiedError, is_managed, is_ready, wait_until
-from gateways.zeebe.engine.reporter import Reporter, SilentReporter
+from gateways.zeebe.engine.reporter import SilentReporter, StartReporter
 from gateways.zeebe.engine.state import EngineState, live_process, read_state, write_state
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+(-[A-Za-z0-9.]+)?")
@@ -36,7 +36,7 @@ class _Program:
     distribution: Path
 
 
-def start(config: EngineConfig, reporter: Reporter) -> RunningEngine:
+def start(config: EngineConfig, reporter: StartReporter) -> RunningEngine:
     """Return a broker that is ready: the one that runs already, or a new one."""
     _check(config)
     with _system_refusals():
@@ -70,12 +70,12 @@ def status(config: EngineConfig) -> RunningEngine | None:
     return state.running_engine() if state and live_process(state) else None
 
 
-def _prepare(config: EngineConfig, reporter: Reporter) -> _Program:
+def _prepare(config: EngineConfig, reporter: StartReporter) -> _Program:
     return _Program(find_java(config.java_home), installed_distribution(config, reporter))
 
 
 def _join(
-    config: EngineConfig, state: EngineState, process: psutil.Process, reporter: Reporter
+    config: EngineConfig, state: EngineState, process: psutil.Process, reporter: StartReporter
 ) -> RunningEngine:
     """Return the broker that another start made, or left half-started when it was killed."""
     engine = state.running_engine()
@@ -86,7 +86,7 @@ def _join(
     return engine
 
 
-def _start_new(config: EngineConfig, program: _Program, reporter: Reporter) -> RunningEngine:
+def _start_new(config: EngineConfig, program: _Program, reporter: StartReporter) -> RunningEngine:
     try:
         return _attempt(config, program, choose_ports(config.ports, PREFERRED), reporter)
     except BrokerDiedError:
@@ -97,7 +97,7 @@ def _start_new(config: EngineConfig, program: _Program, reporter: Reporter) -> R
     return _attempt(config, program, choose_ports(config.ports, None), reporter)
 
 
-def _attempt(config: EngineConfig, program: _Program, ports: Ports, reporter: Reporter) -> RunningEngine:
+def _attempt(config: EngineConfig, program: _Program, ports: Ports, reporter: StartReporter) -> RunningEngine:
     state, process = _launch(config, program, ports)
     try:
         _wait_until_ready(config, state, process, reporter)
@@ -121,7 +121,7 @@ def _launch(config: EngineConfig, program: _Program, ports: Ports) -> tuple[Engi
 
 
 def _wait_until_ready(
-    config: EngineConfig, state: EngineState, process: psutil.Process, reporter: Reporter
+    config: EngineConfig, state: EngineState, process: psutil.Process, reporter: StartReporter
 ) -> None:
     engine, ports = state.running_engine(), state.ports
 
@@ -142,7 +142,7 @@ def _wait_until_ready(
         reporter.info(f"The engine's clock goes on {ahead} ahead, as this data folder left it.")
 
 
-def _home_lock(config: EngineConfig, reporter: Reporter) -> AbstractContextManager[None]:
+def _home_lock(config: EngineConfig, reporter: StartReporter) -> AbstractContextManager[None]:
     return exclusive(config.home / "engine.lock", reporter, "Another start is under way; waiting for it.")
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateways.zeebe.engine.reporter import Reporter
+from gateways.zeebe.engine.reporter import StartReporter
 
 
 @contextmanager
-def exclusive(path: Path, reporter: Reporter, while_waiting: str) -> Iterator[None]:
+def exclusive(path: Path, reporter: StartReporter, while_waiting: str) -> Iterator[None]:
     """Hold the lock file at `path`; say `while_waiting` once if somebody else has it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as handle:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 
-class Reporter(Protocol):
+class StartReporter(Protocol):
     """Listens to a start; an exception raised here ends the start and stops the half-started broker."""
 
     def info(self, message: str) -> None:

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from persistence.migrations.triggers import DROP_POSTGRES_GUARD, POSTGRES_GUARD, guards
-from persistence.types import BigId, UtcDateTime
+from persistence.tables.types import BigId, UtcDateTime
 
 revision = "0003"
 down_revision = "0002"

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from persistence.types import BigId, UtcDateTime
+from persistence.tables.types import BigId, UtcDateTime
 
 revision = "0004"
 down_revision = "0003"

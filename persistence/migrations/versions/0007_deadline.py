@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-from persistence.types import UtcDateTime
+from persistence.tables.types import UtcDateTime
 
 revision = "0007"
 down_revision = "0006"

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from persistence.migrations.indexes import create_index, drop_index
-from persistence.types import UtcDateTime
+from persistence.tables.types import UtcDateTime
 
 revision = "0011"
 down_revision = "0010"

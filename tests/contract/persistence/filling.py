@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, MetaData, Table, Text, func, insert, inspect, select, table
 
-from tests.contract.persistence.builders import NOW
+from tests.support.builders import NOW
 
 VERSIONS = "alembic_version"
 APART = timedelta(hours=18)

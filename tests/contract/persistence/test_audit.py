@@ -7,11 +7,11 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.policies import document, restored
+from persistence.audit.verification import AuditProblem
+from persistence.repositories.policies import document, restored
 from persistence.store import Store
-from persistence.verification import Problem
-from tests.contract.persistence.builders import CLAIM, NOW, POLICY, REFUSAL, draft, later
-from workers.retention import set_due_anchors
+from tests.support.builders import CLAIM, NOW, POLICY, REFUSAL, draft, later
+from workers.upkeep.retention import set_due_anchors
 
 UNLOCK = "INSERT INTO audit_permits VALUES ('audit_events:UPDATE'), ('audit_events:DELETE')"
 
@@ -24,7 +24,7 @@ async def some_decisions(store: Store) -> None:
     await store.record(draft("CLM-004-4", error="CPF 123.456.789-09 timeout"))
 
 
-async def problems(store: Store, now: datetime = NOW) -> list[Problem]:
+async def problems(store: Store, now: datetime = NOW) -> list[AuditProblem]:
     async with store.reading() as tx:
         return [problem async for problem in tx.verification.problems(now)]
 
@@ -71,26 +71,26 @@ async def test_a_changed_event_is_found(store: Store, database: AsyncEngine) -> 
         database,
         f"UPDATE audit_events SET data = replace(data, 'TIMEOUT', 'time') WHERE claim_id = '{CLAIM}' AND sequence = 1",  # noqa: E501, S608
     )
-    assert Problem(f"{CLAIM} event 1", "it was changed") in await problems(store)
+    assert AuditProblem(f"{CLAIM} event 1", "it was changed") in await problems(store)
 
 
 async def test_a_removed_event_is_found(store: Store, database: AsyncEngine) -> None:
     await some_decisions(store)
     await tamper(database, f"DELETE FROM audit_events WHERE claim_id = '{CLAIM}' AND sequence = 3")  # noqa: S608
-    assert await problems(store) == [Problem(f"{CLAIM} event 4", "event 3 before it is missing")]
+    assert await problems(store) == [AuditProblem(f"{CLAIM} event 4", "event 3 before it is missing")]
 
 
 async def test_a_removed_beginning_is_found(store: Store, database: AsyncEngine) -> None:
     await some_decisions(store)
     await tamper(database, f"DELETE FROM audit_events WHERE claim_id = '{CLAIM}' AND sequence <= 6")  # noqa: S608
     found = await problems(store)
-    assert Problem(f"{CLAIM} event 1", "missing: the chain begins with event 7") in found
+    assert AuditProblem(f"{CLAIM} event 1", "missing: the chain begins with event 7") in found
 
 
 async def test_a_removed_end_is_found(store: Store, database: AsyncEngine) -> None:
     await some_decisions(store)
     await tamper(database, "DELETE FROM audit_events WHERE claim_id = 'CLM-002-2' AND sequence = 4")
-    expected = Problem("CLM-002-2 event 4", "the decision is kept, but its event is gone")
+    expected = AuditProblem("CLM-002-2 event 4", "the decision is kept, but its event is gone")
     assert await problems(store) == [expected]
 
 
@@ -123,8 +123,8 @@ async def test_a_removal_that_retention_cannot_have_made_excuses_nothing(
         "DELETE FROM audit_events WHERE claim_id = 'CLM-003-3'",
     )
     gap, trail, told, removal, digest = await problems(store, later(days=2))
-    assert gap == Problem(f"{CLAIM} event 4", "event 3 before it is missing")
-    assert trail == Problem("CLM-003-3 event 6", "the decision is kept, but its event is gone")
+    assert gap == AuditProblem(f"{CLAIM} event 4", "event 3 before it is missing")
+    assert trail == AuditProblem("CLM-003-3 event 6", "the decision is kept, but its event is gone")
     assert told.where == "CLM-002-2"
     assert removal.where == digest.where == "anchor of 2026-01-12"
     assert f"removed at {said[:10]}T12:00:00+00:00, but retention" in removal.what
@@ -140,7 +140,7 @@ async def test_a_claim_removed_before_its_day_is_anchored_is_found(
     tables = ("audit_events", "retry_decisions", other)
     await tamper(database, *(f"DELETE FROM {table} WHERE claim_id = 'CLM-002-2'" for table in tables))  # noqa: S608
     told = "1 decisions are told of elsewhere, but were removed with their audit events"
-    assert await problems(store) == [Problem("CLM-002-2", told)]
+    assert await problems(store) == [AuditProblem("CLM-002-2", told)]
 
 
 async def test_a_last_decision_removed_with_its_events_is_found(store: Store, database: AsyncEngine) -> None:

@@ -8,15 +8,15 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
-from persistence.cipher import CipherError
-from persistence.claims import Arrival, Wanted
-from persistence.holds import Hold
-from persistence.keys import cipher_of, new_key
-from persistence.payloads import open_payload, seal_payload
+from persistence.encryption.cipher import CipherError
+from persistence.encryption.keys import cipher_of, new_key
+from persistence.repositories.claims import Arrival, Wanted
+from persistence.repositories.legal_holds import LegalHold
+from persistence.repositories.payloads import open_payload, seal_payload
 from persistence.retention import Periods
 from persistence.store import Store
-from tests.contract.persistence.builders import CLAIM, NOW, later
-from workers.retention import apply, preview
+from tests.support.builders import CLAIM, NOW, later
+from workers.upkeep.retention import apply, preview
 
 CIPHER = cipher_of(new_key("k1"))
 FILE = "José".encode("iso-8859-1") * 1000 + bytes(range(256))
@@ -121,7 +121,7 @@ async def test_a_file_goes_when_its_claim_has_ended_and_its_time_is_over(store: 
     async with store.transaction() as tx:
         for claim in (ended, held):
             await tx.claims.move(claim, ClaimState.ACCEPTED, now=NOW)
-        await tx.holds.place(Hold(held, "case 7", NOW))
+        await tx.holds.place(LegalHold(held, "case 7", NOW))
     early, late = later(days=89), later(days=91)
     assert (await preview(store, Periods(), early))[FILES] == 0
     assert (await preview(store, Periods(), late))[FILES] == 1

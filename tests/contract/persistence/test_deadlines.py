@@ -9,17 +9,17 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.decision import Retry
-from persistence.draft import DecisionDraft
+from persistence.audit.verification import AuditProblem
+from persistence.repositories.draft import DecisionDraft
 from persistence.store import Store
-from persistence.verification import Problem
-from tests.contract.persistence.builders import CLAIM, NOW, draft, later
+from tests.support.builders import CLAIM, NOW, draft, later
 
 FITTED = later(hours=4, minutes=30)
 TOO_NEAR = later(hours=4)
 REDACTED = "CPF 123.456.789-09 timeout"
 
 
-async def problems(store: Store) -> list[Problem]:
+async def problems(store: Store) -> list[AuditProblem]:
     async with store.reading() as tx:
         return [problem async for problem in tx.verification.problems(NOW)]
 

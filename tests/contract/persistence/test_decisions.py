@@ -12,10 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from domain.attempt import RetryAttempt
 from domain.claim_state import ClaimState
 from domain.decision import Retry
-from persistence.decisions import stored_form
-from persistence.draft import DecisionDraft, Recorded
+from persistence.repositories.decisions import stored_form
+from persistence.repositories.draft import DecisionDraft, Recorded
 from persistence.store import Store
-from tests.contract.persistence.builders import CLAIM, NOW, REFUSAL, TIMEOUT, draft, later
+from tests.support.builders import CLAIM, NOW, REFUSAL, TIMEOUT, draft, later
 
 
 async def rows(database: AsyncEngine, table: str) -> int:

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Connection, inspect
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.idempotency import (
+from persistence.repositories.idempotency import (
     KEY_LIMIT,
     Beginning,
     Cached,
@@ -14,14 +14,14 @@ from persistence.idempotency import (
     InProgress,
     OperationKey,
     OperationStatus,
+    OperationTerms,
     RetriesExhausted,
-    Started,
-    Terms,
+    StartedOperation,
 )
 from persistence.store import Store
-from tests.contract.persistence.builders import NOW, later
+from tests.support.builders import NOW, later
 
-TERMS = Terms(lease=timedelta(minutes=4))
+TERMS = OperationTerms(lease=timedelta(minutes=4))
 
 
 def key(instance: str = "225179981368", **inputs: object) -> OperationKey:
@@ -32,9 +32,9 @@ async def begin(store: Store, asked: OperationKey | None = None, now: datetime =
     return await store.run(lambda tx: tx.idempotency.begin(asked or key(), TERMS, now=now))
 
 
-async def started(store: Store, now: datetime = NOW) -> Started:
+async def started(store: Store, now: datetime = NOW) -> StartedOperation:
     begun = await begin(store, now=now)
-    assert isinstance(begun, Started)
+    assert isinstance(begun, StartedOperation)
     return begun
 
 
@@ -129,7 +129,7 @@ async def test_failed_operations_of_an_instance_can_be_unlocked(store: Store) ->
 async def test_clean_up_removes_the_expired_in_bounded_batches_and_leaves_the_rest(store: Store) -> None:
     for n in range(7):
         begun = await begin(store, key(claimId=f"CLM-1-{n}"))
-        assert isinstance(begun, Started)
+        assert isinstance(begun, StartedOperation)
         await store.run(lambda tx, b=begun: tx.idempotency.mark_success(b, "x", now=NOW))  # type: ignore[misc]
     await begin(store, key(claimId="CLM-2-1"), now=later(hours=24))
     removed = [
@@ -140,7 +140,7 @@ async def test_clean_up_removes_the_expired_in_bounded_batches_and_leaves_the_re
 
 
 async def test_clean_up_leaves_what_still_runs(store: Store) -> None:
-    terms = Terms(lease=timedelta(hours=48))
+    terms = OperationTerms(lease=timedelta(hours=48))
     await store.run(lambda tx: tx.idempotency.begin(key(), terms, now=NOW))
     assert await store.run(lambda tx: tx.idempotency.delete_expired(later(hours=25), 10)) == 0
 

@@ -10,20 +10,20 @@ import pytest
 from sqlalchemy import Connection, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.database import DatabaseError, Limits, open_database
+from persistence.database.engine import DatabaseError, PoolLimits, open_database
 from persistence.migrations import MIGRATING, MIGRATORS, is_new_enough, migrate
 from persistence.tables import retry_decisions
 from tests.contract.persistence.filling import fill, tables
-from tests.integration.databases import Postgres
-from tests.integration.waiting import eventually
+from tests.support.databases import Postgres
+from tests.support.waiting import eventually
 
 BEFORE = "0010"
 """The newest revision that decisions are content with: the one to which their writer is an old worker."""
 WRITER = """
 import asyncio, itertools, sys
-from persistence.database import DatabaseError, may_pass, open_database
+from persistence.database.engine import DatabaseError, may_pass, open_database
 from persistence.store import Store
-from tests.contract.persistence.builders import draft
+from tests.support.builders import draft
 
 async def write(store, claim):
     while True:
@@ -128,7 +128,7 @@ async def test_a_migrator_waits_for_another_longer_than_for_any_lock(other: Asyn
     async with other.connect() as first:
         await first.execute(text(f"SELECT pg_advisory_lock({MIGRATORS})"))
         migration = asyncio.create_task(migrate(other, "0007"))
-        done, _ = await asyncio.wait([migration], timeout=Limits().lock_seconds + 1)
+        done, _ = await asyncio.wait([migration], timeout=PoolLimits().lock_seconds + 1)
         assert not done
         await first.execute(text(f"SELECT pg_advisory_unlock({MIGRATORS})"))
     await migration

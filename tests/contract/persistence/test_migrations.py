@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.database import DatabaseError, open_database
+from persistence.database.engine import DatabaseError, open_database
 from persistence.migrations import alembic_config, is_new_enough, migrate
 from persistence.tables import claims, metadata
 from tests.contract.persistence.filling import counts, fill, tables
@@ -102,7 +102,7 @@ async def test_migrating_twice_changes_nothing(database: AsyncEngine) -> None:
 
 MIGRATE = """
 import asyncio, sys
-from persistence.database import open_database
+from persistence.database.engine import open_database
 from persistence.migrations import migrate
 asyncio.run(migrate(open_database(sys.argv[1])))
 """

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.outbox import Lag
+from persistence.repositories.outbox import Lag
 from persistence.store import Store
-from tests.contract.persistence.builders import NOW, draft, later
+from tests.support.builders import NOW, draft, later
 
 MINUTE = timedelta(minutes=1)
 

@@ -6,11 +6,11 @@ from datetime import timedelta
 from functools import partial
 
 from domain.breaker import Go, Hold
-from domain.payer_status import Limits, PayerState, PayerStatus
+from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.slots import Slot, Wait
 from persistence.store import Store, Transaction
-from tests.contract.persistence.builders import NOW, later
-from workers.payers.door import Admission, Arriving, admit
+from tests.support.builders import NOW, later
+from workers.payers.admission import Admission, Candidate, admit
 
 PAYER = "302147"
 FULL = PayerStatus(
@@ -109,9 +109,9 @@ async def test_waits_and_sends_nobody_came_back_for_are_forgotten(store: Store) 
         assert [left.claim_id for left in await tx.payers.waiting(PAYER)] == ["CLM-W-2"]
 
 
-async def arrive(store: Store, number: int, limits: Limits) -> Admission:
+async def arrive(store: Store, number: int, limits: PayerLimits) -> Admission:
     """A claim at the door, and under way when it may go."""
-    claim = Arriving(f"CLM-A-{number}", PAYER)
+    claim = Candidate(f"CLM-A-{number}", PAYER)
 
     async def at_the_door(tx: Transaction) -> Admission:
         admission = await admit(tx, claim, limits, NOW)
@@ -127,18 +127,18 @@ async def test_of_many_that_come_at_once_as_many_go_as_may(store: Store) -> None
     async with store.transaction() as tx:
         await tx.payers.lock(PAYER, now=NOW)
         await tx.payers.save(proven)
-    limits = Limits(per_minute=None, at_once=3)
+    limits = PayerLimits(per_minute=None, at_once=3)
     verdicts = [a.verdict for a in await asyncio.gather(*(arrive(store, n, limits) for n in range(12)))]
     assert sum(isinstance(verdict, Go) for verdict in verdicts) == 3
 
 
 async def test_of_many_that_come_at_once_each_gets_a_slot_of_its_own(store: Store) -> None:
-    limits = Limits(needs_proof=False, at_once=100)
+    limits = PayerLimits(needs_proof=False, at_once=100)
     verdicts = [a.verdict for a in await asyncio.gather(*(arrive(store, n, limits) for n in range(12)))]
     slots = sorted(verdict.slot_at for verdict in verdicts if isinstance(verdict, Hold))
     assert slots == [NOW + timedelta(seconds=n) for n in range(1, 12)]
 
 
 async def test_credentials_that_are_not_proven_let_one_through_whoever_asks(store: Store) -> None:
-    verdicts = [a.verdict for a in await asyncio.gather(*(arrive(store, n, Limits()) for n in range(8)))]
+    verdicts = [a.verdict for a in await asyncio.gather(*(arrive(store, n, PayerLimits()) for n in range(8)))]
     assert sum(isinstance(verdict, Go) for verdict in verdicts) == 1

@@ -13,18 +13,18 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerStatus
 from domain.slots import Slot
-from persistence.claims import Wanted
-from persistence.idempotency import OperationKey, OperationStatus, Terms
+from persistence.repositories.claims import Wanted
+from persistence.repositories.idempotency import OperationKey, OperationStatus, OperationTerms
 from persistence.retention import AREAS, Periods
 from persistence.store import Store, Transaction
 from persistence.tables import metadata
-from tests.contract.persistence.builders import NOW, draft, later
 from tests.contract.persistence.filling import fill
+from tests.support.builders import NOW, draft, later
 
 CLAIM = "CLM-9-1000"
 LONG_AGO = later(days=-2_200)
 KEY = OperationKey("1", "Task", "submit_claim", {})
-TERMS = Terms(lease=later(minutes=4) - NOW)
+TERMS = OperationTerms(lease=later(minutes=4) - NOW)
 SMALL = {"audit_anchors", "audit_permits", "legal_holds", "leases", "policies", "error_statistics"}
 
 Work = Callable[[Transaction], Awaitable[Any]]

@@ -7,12 +7,12 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
-from persistence.desk import Notice, Review
-from persistence.holds import Hold
+from persistence.repositories.legal_holds import LegalHold
+from persistence.repositories.reviews import Notice, Review
 from persistence.retention import YEAR, Periods
 from persistence.store import Store
-from tests.contract.persistence.builders import NOW, draft, later
-from workers.retention import apply, preview, set_due_anchors
+from tests.support.builders import NOW, draft, later
+from workers.upkeep.retention import apply, preview, set_due_anchors
 
 OLD, HELD, YOUNG = "CLM-OLD-1", "CLM-HELD-2", "CLM-YOUNG-3"
 SIX_YEARS = NOW + 6 * YEAR
@@ -37,7 +37,7 @@ async def stories(store: Store) -> Store:
     await story(store, OLD, NOW, 1)
     await story(store, HELD, NOW, 2)
     await story(store, YOUNG, NOW + 5 * YEAR, 3)
-    await store.run(lambda tx: tx.holds.place(Hold(HELD, "case 7", NOW)))
+    await store.run(lambda tx: tx.holds.place(LegalHold(HELD, "case 7", NOW)))
     async with store.transaction() as tx:  # as the daily process would have done, day by day
         await tx.anchors.set(NOW.date(), now=later(days=1))
     return store
@@ -173,7 +173,7 @@ async def test_a_claim_that_is_not_closed_stays(store: Store) -> None:
 
 
 async def test_a_hold_is_placed_once_and_released_once(store: Store) -> None:
-    hold = Hold(OLD, "case 7", NOW)
+    hold = LegalHold(OLD, "case 7", NOW)
     assert [await store.run(lambda tx: tx.holds.place(hold)) for _ in range(2)] == [True, False]
     async with store.reading() as tx:
         assert await tx.holds.all() == [hold]
@@ -183,7 +183,7 @@ async def test_a_hold_is_placed_once_and_released_once(store: Store) -> None:
 async def test_the_reason_of_a_hold_names_the_case_and_no_person(store: Store) -> None:
     case = "0001234-56.2026.8.26.0100"
     reason = f"processo {case}; paciente: Maria Aparecida; CPF 529.982.247-25"
-    await store.run(lambda tx: tx.holds.place(Hold(OLD, reason, NOW)))
+    await store.run(lambda tx: tx.holds.place(LegalHold(OLD, reason, NOW)))
     async with store.reading() as tx:
         [kept] = await tx.holds.all()
     assert kept.reason == f"processo {case}; paciente: [removed]; CPF [removed]"

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy.exc import DBAPIError, StatementError
 
 from domain.claim_state import ClaimState
-from persistence.attempts import ANSWER_LOST, NOT_SENT
-from persistence.desk import Notice, Review
+from persistence.repositories.attempts import ANSWER_LOST, NOT_SENT
+from persistence.repositories.reviews import Notice, Review
 from persistence.store import Store
-from tests.contract.persistence.builders import CLAIM, NOW
+from tests.support.builders import CLAIM, NOW
 
 
 async def test_a_transaction_that_fails_leaves_nothing(store: Store) -> None:

@@ -12,15 +12,15 @@ from gateways.clock import WallClock
 from gateways.tiss.client import open_client
 from gateways.tiss.gateway import TissGateway
 from gateways.tiss.validation import Schemas
-from persistence.cipher import Cipher
-from persistence.database import open_database
-from persistence.keys import cipher_of, new_key
-from persistence.payloads import seal_payload
+from persistence.database.engine import open_database
+from persistence.encryption.cipher import Cipher
+from persistence.encryption.keys import cipher_of, new_key
+from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
-from tests.unit.tiss.samples import LOGIN, NOW, PAYER, file_bytes, file_text, payer
+from tests.support.tiss_samples import LOGIN, NOW, PAYER, file_bytes, file_text, payer
+from workers.app.logs import configure_logs
 from workers.jobs.submit_claim import submit_claim
-from workers.logs import configure_logs
-from workers.payers.book import book_of
+from workers.payers.limits import limits_by_payer
 from workers.payers.waking import Waker
 from workers.policy import PolicySource
 from workers.runtime import Incident, Job, Throw
@@ -57,7 +57,7 @@ async def main(database: str, endpoint: str, first: int) -> None:
     settings = payer(endpoint, login=LOGIN.name, password=LOGIN.password_md5)
     store = Store(open_database(database))
     async with open_client(settings, Schemas()) as client:
-        waker = Waker(store, book_of({PAYER: settings}))
+        waker = Waker(store, limits_by_payer({PAYER: settings}))
         gateway = TissGateway({PAYER: client})
         print(json.dumps(await send_all(store, gateway, waker, first)))
 

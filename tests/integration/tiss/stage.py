@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from gateways.clock import WallClock
-from gateways.payer.simulator.scenario import Scenario
-from gateways.payer.simulator.server import Listening, Simulator, simulated_payers
+from gateways.practice.simulator.scenario import Scenario
+from gateways.practice.simulator.server import Listening, Simulator, simulated_payers
 from gateways.tiss.client import TissClient, open_client
 from gateways.tiss.validation import Schemas
-from tests.unit.tiss.samples import PAYER, payer
+from tests.support.tiss_samples import PAYER, payer
 
 SCHEMAS = Schemas()
 

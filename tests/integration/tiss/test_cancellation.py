@@ -2,21 +2,21 @@
 
 from dataclasses import replace
 
-from domain.payer_status import Limits
+from domain.payer_status import PayerLimits
 from domain.submission import Accepted, Duplicate, Failed, Submission
 from gateways.clock import WallClock
 from gateways.tiss.gateway import TissGateway
-from persistence.keys import cipher_of, new_key
-from persistence.payloads import seal_payload
+from persistence.encryption.keys import cipher_of, new_key
+from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
 from tests.integration.tiss.stage import Stage, stage
-from tests.unit.tiss.samples import NOW, PAYER, file_bytes, file_text, payer
+from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text, payer
 from workers.jobs.submit_claim import submit_claim
-from workers.payers.book import PayerBook
+from workers.payers.channels import PayerChannel, gateway_to
+from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
 from workers.policy import load_policy
 from workers.runtime import Job, Throw
-from workers.tiss import PayerChannel, gateway_to
 
 LOST_ONCE = {"rules": [{"arrivals": [1], "then": {"do": "lose-answer", "how": "reset"}}]}
 SPENT = LOST_ONCE | {"cancelled_numbers": "spent"}
@@ -102,7 +102,7 @@ async def submit(store: Store, played: Stage, retry: int) -> Throw:
     sealed = seal_payload(cipher, claim_id, FIRST.content or b"")
     await store.run(lambda tx: tx.payloads.put(claim_id, sealed, now=NOW))
     channel = PayerChannel(payer(), played.client, played.client)
-    waker = Waker(store, PayerBook({PAYER: Limits(per_minute=None)}))
+    waker = Waker(store, LimitsByPayer({PAYER: PayerLimits(per_minute=None)}))
     handler = submit_claim(
         store, gateway_to({PAYER: channel}, store), load_policy, WallClock(), waker, cipher
     )

@@ -10,15 +10,15 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from domain.payer_status import Limits, PayerState, PayerStatus
+from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from gateways.clock import WallClock
-from gateways.payer.simulator.scenario import Scenario
-from gateways.payer.simulator.server import simulated_payers
+from gateways.practice.simulator.scenario import Scenario
+from gateways.practice.simulator.server import simulated_payers
 from persistence.store import Store
 from persistence.tables import submission_attempts as attempts
-from tests.integration.databases import database, kind, postgres, postgres_url, store, url
 from tests.integration.tiss.sender import CLAIMS
-from tests.unit.tiss.samples import LOGIN, PAYER
+from tests.support.databases import database, kind, postgres, postgres_url, store, url
+from tests.support.tiss_samples import LOGIN, PAYER
 
 __all__ = ["database", "kind", "postgres", "postgres_url", "store", "url"]
 LOCKOUT = 5
@@ -84,4 +84,4 @@ async def test_two_workers_with_the_right_password_send_within_the_pace(
         query = select(attempts.c.started_at).order_by(attempts.c.started_at)
         began = (await connection.execute(query)).scalars().all()
     assert len(began) == len(seen)
-    assert all(later - earlier >= Limits().interval for earlier, later in pairwise(began))
+    assert all(later - earlier >= PayerLimits().interval for earlier, later in pairwise(began))

@@ -7,7 +7,7 @@ from gateways.tiss.client import TissClient
 from gateways.tiss.lote import Lote
 from gateways.tiss.outcomes import Ambiguous, KnownAlready, SubmissionOutcome, Taken
 from tests.integration.tiss.stage import stage
-from tests.unit.tiss.samples import CALL, PAYER, lote
+from tests.support.tiss_samples import CALL, PAYER, lote
 
 BATCHES = 300
 DROPS = {

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from gateways.payer.simulator.server import Listening
+from gateways.practice.simulator.server import Listening
 from gateways.tiss.judgement import Broken, HttpAnswer, Reply, judge_submission
 from gateways.tiss.outcomes import AccessDenied, PayerDown, Refused, Taken
 from gateways.tiss.transport import Request, open_line
-from tests.integration.tiss.certificates import authority, server_side, signed
 from tests.integration.tiss.stage import stage
-from tests.unit.tiss.samples import CALL, NOW, lote, payer, sample
+from tests.support.certificates import authority, server_side, signed
+from tests.support.tiss_samples import CALL, NOW, lote, payer, sample
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 QUICK = {"connect": 0.3, "write": 0.3, "read": 0.3, "total": 5}

@@ -3,10 +3,10 @@
 import pytest
 
 from gateways.clock import WallClock
-from gateways.payer.simulator.scenario import Scenario
-from gateways.payer.simulator.server import Simulator, simulated_payers
+from gateways.practice.simulator.scenario import Scenario
+from gateways.practice.simulator.server import Simulator, simulated_payers
 from gateways.tiss.probe import is_up
-from tests.unit.tiss.samples import PAYER, payer
+from tests.support.tiss_samples import PAYER, payer
 
 
 async def looked(scenario: dict[str, object], path: str = PAYER) -> tuple[bool, Simulator]:

@@ -16,15 +16,15 @@ import httpx
 import pytest
 
 from gateways.clock import EngineClockError
-from gateways.payer.simulator.scenario import Scenario
-from gateways.payer.simulator.server import simulated_payers
+from gateways.practice.simulator.scenario import Scenario
+from gateways.practice.simulator.server import simulated_payers
 from gateways.tiss.client import open_client
 from gateways.tiss.outcomes import Ambiguous, PayerDown, Taken
-from tests.integration.tiss.certificates import authority, signed
 from tests.integration.tiss.stage import SCHEMAS, stage
-from tests.unit.tiss.samples import CALL, PAYER, lote, payer
+from tests.support.certificates import authority, signed
+from tests.support.tiss_samples import CALL, PAYER, lote, payer
 from workers.cli.simulate import simulate_payer
-from workers.settings import SettingsError
+from workers.config.settings import SettingsError
 
 PROGRAM = (
     "import typer\n"

@@ -8,6 +8,7 @@ import pytest
 
 from domain.submission import Accepted, AnswerLost, Duplicate, Failed, PayerGateway, Submission
 from gateways.tiss.client import TissClient, open_client
+from gateways.tiss.exchange import Exchange
 from gateways.tiss.gateway import TissGateway, sequence_of
 from gateways.tiss.messages import Batch
 from gateways.tiss.names import FaultWord, Version
@@ -25,9 +26,8 @@ from gateways.tiss.outcomes import (
     Taken,
     Transient,
 )
-from gateways.tiss.witness import Exchange
 from tests.integration.tiss.stage import SCHEMAS, always, stage
-from tests.unit.tiss.samples import (
+from tests.support.tiss_samples import (
     CALL,
     CARD,
     DOCTOR,

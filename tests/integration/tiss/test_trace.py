@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from gateways.clock import WallClock
-from gateways.payer.simulator.scenario import Scenario
-from gateways.payer.simulator.server import simulated_payers
-from tests.unit.intake.payers import payers_file
-from tests.unit.tiss.samples import CALL, CARD, DOCTOR, PAYER, lote
-from workers.settings import SettingsError
-from workers.tiss import open_channels
+from gateways.practice.simulator.scenario import Scenario
+from gateways.practice.simulator.server import simulated_payers
+from tests.support.payers_file import payers_file
+from tests.support.tiss_samples import CALL, CARD, DOCTOR, PAYER, lote
+from workers.config.settings import SettingsError
+from workers.payers.channels import open_channels
 
 
 @pytest.mark.parametrize("traced", [True, False])

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gateways.payer.simulator.scenario import PayerScenario
-from tests.unit.intake.payers import payers_file as written
+from gateways.practice.simulator.scenario import PayerScenario
+from tests.support.payers_file import payers_file as written
+from workers.claims.examination import Channels, ClaimFile, Examined, examine
 from workers.demo.files import CORRECTED_CARD, batch_file
 from workers.demo.payers import MAINTENANCE, OUTAGE, PAYERS, REGISTRO, payers_file, scenario
 from workers.demo.samples import HILLS, SOUTH, Sample, samples
-from workers.intake import Parcel
-from workers.intake.examination import Channels, Examined, examine
-from workers.payers.book import limits_from
-from workers.tiss import open_channels
+from workers.payers.channels import open_channels
+from workers.payers.limits import limits_from
 
 START = datetime(2026, 1, 12, 10, 40, 3, 250_000, tzinfo=UTC)
 CAST = samples()
@@ -28,7 +27,7 @@ async def channels(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Ch
 
 
 def examined(data: bytes, channels: Channels) -> Examined:
-    return examine(Parcel(data), channels, START, max_bytes=100_000)
+    return examine(ClaimFile(data), channels, START, max_bytes=100_000)
 
 
 def played(payer_id: str) -> PayerScenario:

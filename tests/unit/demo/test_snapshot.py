@@ -6,14 +6,14 @@ import pytest
 from rich.console import Console
 
 from domain.claim_state import ClaimState
-from domain.payer_status import Limits, PayerState, PayerStatus, Window
-from gateways.payer.simulator.ledger import TAKEN, Entry, Ledger
-from persistence.claims import ClaimRow
-from persistence.journal import JournalEntry
-from workers.demo.picture import Snapshot, clock, draw, payer_word
+from domain.payer_status import PayerLimits, PayerState, PayerStatus, PlannedDowntime
+from gateways.practice.simulator.ledger import TAKEN, Ledger, LedgerEntry
+from persistence.repositories.claims import ClaimRow
+from persistence.repositories.journal import JournalEntry
 from workers.demo.samples import samples
+from workers.demo.snapshot import Snapshot, clock, draw, payer_word
 from workers.demo.summary import summary, taken_twice, unmet, witness
-from workers.payers.overview import PayerView
+from workers.payers.status import PayerView
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
 
@@ -25,11 +25,13 @@ def claim(state: ClaimState, due: datetime | None = None, claim_id: str = "CLM-D
     return ClaimRow(claim_id, "north", state, 1, due, None, REASON, NOW)
 
 
-def payer(state: PayerState, *, probed: timedelta | None = None, limits: Limits | None = None) -> PayerView:
+def payer(
+    state: PayerState, *, probed: timedelta | None = None, limits: PayerLimits | None = None
+) -> PayerView:
     """A payer that changed to its state an hour ago and was probed this long ago."""
     at = None if probed is None else NOW - probed
     status = PayerStatus("north", NOW - timedelta(hours=1), state, probed_at=at)
-    return PayerView(status, limits or Limits(), 3, 0)
+    return PayerView(status, limits or PayerLimits(), 3, 0)
 
 
 def snapshot(*claims: ClaimRow, payers: tuple[PayerView, ...] = ()) -> Snapshot:
@@ -82,7 +84,10 @@ def test_time_waits_for_the_probe_of_a_payer_that_is_down(view: PayerView, await
         (payer(PayerState.HALF_OPEN), "being tried"),
         (payer(PayerState.PAUSED), "paused"),
         (
-            payer(PayerState.CLOSED, limits=Limits(windows=(Window(NOW, NOW + timedelta(hours=1)),))),
+            payer(
+                PayerState.CLOSED,
+                limits=PayerLimits(windows=(PlannedDowntime(NOW, NOW + timedelta(hours=1)),)),
+            ),
             "maintenance",
         ),
     ],
@@ -140,9 +145,9 @@ def test_the_summary_counts_claims_that_did_not_end_as_they_should() -> None:
 
 def test_the_payers_ledger_bears_witness_that_no_batch_was_taken_twice() -> None:
     ledger = Ledger()
-    taken = Entry(NOW, "999001", "loteGuiasWS", TAKEN, "1001", "900000000001")
+    taken = LedgerEntry(NOW, "999001", "loteGuiasWS", TAKEN, "1001", "900000000001")
     ledger.record(taken)
-    ledger.record(Entry(NOW, "999001", "loteGuiasWS", "refused:3268", "1001"))
+    ledger.record(LedgerEntry(NOW, "999001", "loteGuiasWS", "refused:3268", "1001"))
     assert witness(ledger) == "The payers' ledger: 2 sends arrived, 1 batches taken, none twice."
     ledger.record(taken)
     assert taken_twice(ledger) == 1

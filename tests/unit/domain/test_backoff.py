@@ -4,24 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.backoff import BackoffCalculation, Limits, base_wait, calculate, derive_draw, window
+from domain.backoff import BackoffCalculation, RetryLimits, base_wait, calculate, derive_draw, window
 from domain.errors import InvalidPolicy
 
 LAST = 2**64 - 1
 
 
 def test_the_defaults_are_the_rules_numbers() -> None:
-    assert Limits() == Limits(5, 300, 300, 14_400, 2, 20)
+    assert RetryLimits() == RetryLimits(5, 300, 300, 14_400, 2, 20)
 
 
 def test_a_draw_is_placed_in_the_window_in_whole_seconds() -> None:
-    assert calculate(Limits(), 2, 0) == BackoffCalculation(2, 1200, 960, 1440, 0.0, 960)
-    assert calculate(Limits(), 2, 2**63) == BackoffCalculation(2, 1200, 960, 1440, 0.5, 1200)
-    assert calculate(Limits(), 2, LAST).seconds == 1439
+    assert calculate(RetryLimits(), 2, 0) == BackoffCalculation(2, 1200, 960, 1440, 0.0, 960)
+    assert calculate(RetryLimits(), 2, 2**63) == BackoffCalculation(2, 1200, 960, 1440, 0.5, 1200)
+    assert calculate(RetryLimits(), 2, LAST).seconds == 1439
 
 
 def test_the_last_second_is_left_for_rounding_the_time_up() -> None:
-    assert calculate(Limits(), 0, LAST).seconds == 359
+    assert calculate(RetryLimits(), 0, LAST).seconds == 359
 
 
 @pytest.mark.parametrize(
@@ -32,18 +32,18 @@ def test_minutes_are_the_nearest_whole_number(seconds: int, minutes: int) -> Non
 
 
 def test_a_window_is_rounded_inwards() -> None:
-    limits = Limits(base_seconds=301, floor_seconds=1, jitter_percent=33)
+    limits = RetryLimits(base_seconds=301, floor_seconds=1, jitter_percent=33)
     assert window(limits, 0) == (202, 400)
 
 
 def test_without_jitter_the_window_is_one_wait() -> None:
-    limits = Limits(jitter_percent=0)
+    limits = RetryLimits(jitter_percent=0)
     assert window(limits, 1) == (600, 600)
     assert calculate(limits, 1, LAST).seconds == 600
 
 
 def test_full_jitter_still_keeps_the_floor() -> None:
-    assert window(Limits(jitter_percent=100), 1) == (300, 1200)
+    assert window(RetryLimits(jitter_percent=100), 1) == (300, 1200)
 
 
 def test_the_draw_is_the_same_today_and_in_ten_years() -> None:
@@ -83,7 +83,7 @@ def test_parts_of_the_draw_do_not_run_into_each_other() -> None:
 )  # fmt: skip
 def test_impossible_limits_are_refused_with_the_number(change: dict[str, int], words: str) -> None:
     with pytest.raises(InvalidPolicy, match=words) as refused:
-        Limits(**change)
+        RetryLimits(**change)
     assert len(refused.value.problems) == 1
 
 
@@ -93,29 +93,29 @@ def test_impossible_limits_are_refused_with_the_number(change: dict[str, int], w
      {"jitter_percent": 100}, {"floor_seconds": 1}, {"cap_seconds": 300}, {"cap_seconds": 31_536_000}],
 )  # fmt: skip
 def test_limits_at_the_edge_are_accepted(change: dict[str, int]) -> None:
-    Limits(**change)
+    RetryLimits(**change)
 
 
 def test_all_problems_are_reported_together() -> None:
     with pytest.raises(InvalidPolicy) as refused:
-        Limits(max_retries=0, factor=0)
+        RetryLimits(max_retries=0, factor=0)
     assert (
         str(refused.value) == "Policy rejected: max_retries is 0: choose 1 to 50; factor is 0: choose 1 to 10"
     )
 
 
 @st.composite
-def any_limits(draw: st.DrawFn) -> Limits:
+def any_limits(draw: st.DrawFn) -> RetryLimits:
     floor = draw(st.integers(1, 100_000))
     base = draw(st.integers(floor, 200_000))
     cap = draw(st.integers(base, 31_536_000))
-    return Limits(
+    return RetryLimits(
         draw(st.integers(1, 50)), base, floor, cap, draw(st.integers(1, 10)), draw(st.integers(0, 100))
     )
 
 
 @given(any_limits(), st.integers(0, 49), st.integers(0, LAST))
-def test_the_wait_is_inside_the_window_of_any_policy(limits: Limits, count: int, draw: int) -> None:
+def test_the_wait_is_inside_the_window_of_any_policy(limits: RetryLimits, count: int, draw: int) -> None:
     backoff = calculate(limits, count, draw)
     base = base_wait(limits, count)
     assert limits.floor_seconds <= backoff.low_seconds <= backoff.seconds <= backoff.high_seconds
@@ -124,13 +124,13 @@ def test_the_wait_is_inside_the_window_of_any_policy(limits: Limits, count: int,
 
 
 @given(any_limits(), st.integers(0, 48))
-def test_base_waits_never_shrink_and_grow_until_the_cap(limits: Limits, count: int) -> None:
+def test_base_waits_never_shrink_and_grow_until_the_cap(limits: RetryLimits, count: int) -> None:
     now, following = base_wait(limits, count), base_wait(limits, count + 1)
     assert following >= now
     assert following > now or following == limits.cap_seconds or limits.factor == 1
 
 
 @given(any_limits(), st.integers(0, 49))
-def test_a_larger_draw_never_waits_less(limits: Limits, count: int) -> None:
+def test_a_larger_draw_never_waits_less(limits: RetryLimits, count: int) -> None:
     waits = [calculate(limits, count, draw).seconds for draw in (0, 2**62, 2**63, LAST)]
     assert waits == sorted(waits)

@@ -11,20 +11,20 @@ from domain.breaker import (
     MAINTENANCE,
     Go,
     Hold,
+    Signal,
     Stop,
     Ticket,
     Verdict,
-    Word,
     admit,
-    heard,
+    after_answer,
     is_free,
     paused,
     probed,
     resumed,
+    signal_of,
     tripped,
-    word_of,
 )
-from domain.payer_status import Limits, PayerState, PayerStatus, Window
+from domain.payer_status import PayerLimits, PayerState, PayerStatus, PlannedDowntime
 from domain.slots import Wait, draw, opening, plan
 from domain.submission import (
     Accepted,
@@ -40,7 +40,7 @@ from domain.submission import (
 from gateways.tiss.hours import PostingHours
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
-LIMITS = Limits()
+LIMITS = PayerLimits()
 MINUTE = timedelta(minutes=1)
 WELL = PayerStatus("p", NOW, proven=True)
 NEW = PayerStatus("p", NOW)
@@ -52,7 +52,7 @@ def at(**by: float) -> datetime:
 
 def down(status: PayerStatus, times: int, now: datetime = NOW) -> PayerStatus:
     for _ in range(times):
-        status = heard(status, Word.OUTAGE, LIMITS, now, reason="503")
+        status = after_answer(status, Signal.OUTAGE, LIMITS, now, reason="503")
     return status
 
 
@@ -71,24 +71,24 @@ def test_five_outages_in_a_row_open_it_and_four_do_not() -> None:
 
 
 def test_an_answer_between_outages_starts_the_count_again() -> None:
-    status = heard(down(WELL, 4), Word.ANSWERED, LIMITS, NOW)
+    status = after_answer(down(WELL, 4), Signal.ANSWERED, LIMITS, NOW)
     assert down(status, 4).state is PayerState.CLOSED
 
 
-@pytest.mark.parametrize("word", [Word.UNCLEAR_AGAIN, Word.NOTHING, Word.BUSY])
-def test_what_says_nothing_about_health_neither_counts_nor_clears(word: Word) -> None:
-    status = heard(down(WELL, 4), word, LIMITS, NOW)
+@pytest.mark.parametrize("word", [Signal.UNCLEAR_AGAIN, Signal.NOTHING, Signal.BUSY])
+def test_what_says_nothing_about_health_neither_counts_nor_clears(word: Signal) -> None:
+    status = after_answer(down(WELL, 4), word, LIMITS, NOW)
     assert status.state is PayerState.CLOSED
     assert down(status, 1).state is PayerState.OPEN
 
 
 def unclear(status: PayerStatus, claims: int) -> PayerStatus:
     for _ in range(claims):
-        status = heard(status, Word.UNCLEAR, LIMITS, NOW, reason="500")
+        status = after_answer(status, Signal.UNCLEAR, LIMITS, NOW, reason="500")
     return status
 
 
-UNPACED = Limits(per_minute=None)
+UNPACED = PayerLimits(per_minute=None)
 
 
 def test_ten_claims_in_a_row_without_a_clear_answer_open_it_and_nine_do_not() -> None:
@@ -97,19 +97,19 @@ def test_ten_claims_in_a_row_without_a_clear_answer_open_it_and_nine_do_not() ->
     assert (opened.state, opened.reason, opened.next_try_at) == (PayerState.OPEN, "500", at(minutes=5))
     half, verdict = admit(opened, Ticket(), 0, LIMITS, at(minutes=5))
     assert verdict == Go()
-    assert is_free(heard(half, Word.ANSWERED, LIMITS, at(minutes=6)), LIMITS)
+    assert is_free(after_answer(half, Signal.ANSWERED, LIMITS, at(minutes=6)), LIMITS)
 
 
 def test_one_claim_that_the_payer_can_never_answer_does_not_open_it() -> None:
     status = unclear(WELL, 1)
     for _ in range(50):
-        status = heard(status, Word.UNCLEAR_AGAIN, LIMITS, NOW)
+        status = after_answer(status, Signal.UNCLEAR_AGAIN, LIMITS, NOW)
     assert status.state is PayerState.CLOSED
     assert unclear(status, 8).state is PayerState.CLOSED
 
 
 def test_an_answer_between_unclear_ones_starts_the_count_again() -> None:
-    status = heard(unclear(WELL, 9), Word.ANSWERED, LIMITS, NOW)
+    status = after_answer(unclear(WELL, 9), Signal.ANSWERED, LIMITS, NOW)
     assert unclear(status, 9).state is PayerState.CLOSED
 
 
@@ -129,8 +129,8 @@ def test_a_payer_that_loses_four_answers_of_ten_is_hardly_ever_held_and_never_fo
             now = verdict.resume_at
             continue
         was_well = status.state is PayerState.CLOSED
-        word = Word.UNCLEAR if dice.random() < 0.4 else Word.ANSWERED
-        status = heard(status, word, UNPACED, now)
+        word = Signal.UNCLEAR if dice.random() < 0.4 else Signal.ANSWERED
+        status = after_answer(status, word, UNPACED, now)
         openings += was_well and status.state is PayerState.OPEN
     assert openings <= 2
     assert now - NOW < timedelta(hours=2)
@@ -154,12 +154,12 @@ def test_when_its_time_has_come_one_claim_tries_and_the_others_wait() -> None:
 
 def test_a_trial_that_is_answered_closes_it_and_one_that_fails_opens_it_for_longer() -> None:
     half, _ = admit(OPEN, Ticket(), 0, LIMITS, at(minutes=5))
-    well = heard(half, Word.ANSWERED, LIMITS, at(minutes=6))
+    well = after_answer(half, Signal.ANSWERED, LIMITS, at(minutes=6))
     assert is_free(well, LIMITS)
     assert (well.failures, well.openings) == (0, 0)
     waits = []
     for _ in range(6):
-        half = heard(half, Word.OUTAGE, LIMITS, NOW)
+        half = after_answer(half, Signal.OUTAGE, LIMITS, NOW)
         assert half.next_try_at
         waits.append(half.next_try_at - NOW)
         half = replace(half, state=PayerState.HALF_OPEN)
@@ -168,12 +168,12 @@ def test_a_trial_that_is_answered_closes_it_and_one_that_fails_opens_it_for_long
 
 def test_a_trial_without_a_clear_answer_opens_it_again_and_one_that_never_left_lets_the_next_try() -> None:
     half, _ = admit(OPEN, Ticket(), 0, LIMITS, at(minutes=5))
-    assert heard(half, Word.UNCLEAR, LIMITS, at(minutes=6)).state is PayerState.OPEN
-    assert heard(half, Word.NOTHING, LIMITS, at(minutes=6)) == half
+    assert after_answer(half, Signal.UNCLEAR, LIMITS, at(minutes=6)).state is PayerState.OPEN
+    assert after_answer(half, Signal.NOTHING, LIMITS, at(minutes=6)) == half
 
 
 def test_an_answer_to_a_send_from_before_it_opened_is_a_hint_only() -> None:
-    status = heard(OPEN, Word.ANSWERED, LIMITS, at(minutes=1))
+    status = after_answer(OPEN, Signal.ANSWERED, LIMITS, at(minutes=1))
     assert status.state is PayerState.HALF_OPEN
 
 
@@ -186,25 +186,25 @@ def test_a_probe_begins_a_trial_and_never_more() -> None:
 
 def test_a_probe_that_was_proven_wrong_is_believed_again_only_after_a_down() -> None:
     tried = probed(OPEN, at(minutes=1), up=True)
-    opened = heard(tried, Word.OUTAGE, LIMITS, at(minutes=2))
+    opened = after_answer(tried, Signal.OUTAGE, LIMITS, at(minutes=2))
     assert probed(opened, at(minutes=6), up=True).state is PayerState.OPEN
     seen_down = probed(opened, at(minutes=6), up=False)
     assert probed(seen_down, at(minutes=11), up=True).state is PayerState.HALF_OPEN
 
 
 def test_refused_credentials_stop_everything_until_a_person_resumes() -> None:
-    stopped = heard(WELL, Word.DENIED, LIMITS, NOW, reason="login")
+    stopped = after_answer(WELL, Signal.DENIED, LIMITS, NOW, reason="login")
     assert stopped.state is PayerState.STOPPED
     assert isinstance(asked(stopped, at(days=9)), Hold)
     assert probed(stopped, at(days=9), up=True).state is PayerState.STOPPED
-    assert heard(stopped, Word.ANSWERED, LIMITS, NOW).state is PayerState.STOPPED
+    assert after_answer(stopped, Signal.ANSWERED, LIMITS, NOW).state is PayerState.STOPPED
     again = resumed(stopped, at(days=9))
     assert asked(again, at(days=9)) == Go()
     assert isinstance(asked(again, at(days=9), in_flight=1), Hold)
 
 
 def test_neither_a_pause_nor_a_trip_ends_a_stop() -> None:
-    stopped = heard(WELL, Word.DENIED, LIMITS, NOW, reason="login")
+    stopped = after_answer(WELL, Signal.DENIED, LIMITS, NOW, reason="login")
     assert paused(stopped, "night", at(hours=1), NOW) == stopped
     assert paused(stopped, "night", None, NOW) == stopped
     assert tripped(stopped, "by hand", LIMITS, NOW) == stopped
@@ -213,7 +213,7 @@ def test_neither_a_pause_nor_a_trip_ends_a_stop() -> None:
 def test_credentials_that_have_not_worked_yet_let_one_claim_through() -> None:
     assert asked(NEW, NOW) == Go()
     assert isinstance(asked(NEW, NOW, in_flight=1), Hold)
-    proven = heard(NEW, Word.ANSWERED, LIMITS, NOW)
+    proven = after_answer(NEW, Signal.ANSWERED, LIMITS, NOW)
     assert asked(proven, NOW, in_flight=1) == Go()
     assert isinstance(asked(proven, NOW, in_flight=LIMITS.at_once), Hold)
 
@@ -234,24 +234,24 @@ def test_a_person_may_open_it() -> None:
 
 
 def test_the_payers_wish_to_wait_is_kept_and_is_no_outage() -> None:
-    busy = heard(WELL, Word.BUSY, LIMITS, NOW, retry_after=timedelta(seconds=90))
+    busy = after_answer(WELL, Signal.BUSY, LIMITS, NOW, retry_after=timedelta(seconds=90))
     assert busy.state is PayerState.CLOSED
     verdict = asked(busy, at(seconds=30), ticket=Ticket(at(seconds=30)))
     assert isinstance(verdict, Hold)
     assert verdict.resume_at == at(seconds=90)
     assert verdict.reason == ASKED_TO_WAIT
-    assert isinstance(asked(heard(WELL, Word.BUSY, LIMITS, NOW), NOW), Hold)
-    opened = down(heard(WELL, Word.OUTAGE, LIMITS, NOW, retry_after=timedelta(hours=2)), 4)
+    assert isinstance(asked(after_answer(WELL, Signal.BUSY, LIMITS, NOW), NOW), Hold)
+    opened = down(after_answer(WELL, Signal.OUTAGE, LIMITS, NOW, retry_after=timedelta(hours=2)), 4)
     assert opened.next_try_at == at(hours=2)
 
 
 def test_nothing_goes_in_a_maintenance_window_or_outside_the_hours() -> None:
-    window = Window(at(minutes=-1), at(hours=2))
-    status, verdict = admit(WELL, Ticket(), 0, Limits(windows=(window,)), NOW)
+    window = PlannedDowntime(at(minutes=-1), at(hours=2))
+    status, verdict = admit(WELL, Ticket(), 0, PayerLimits(windows=(window,)), NOW)
     assert isinstance(verdict, Hold)
     assert (verdict.resume_at, verdict.reason) == (window.end, MAINTENANCE)
     hours = PostingHours(opens=time(8), closes=time(9), zone="UTC")
-    _, verdict = admit(status, Ticket(), 0, Limits(hours=hours), NOW)
+    _, verdict = admit(status, Ticket(), 0, PayerLimits(hours=hours), NOW)
     assert isinstance(verdict, Hold)
     assert verdict.resume_at == datetime(2026, 1, 13, 8, tzinfo=UTC)
 
@@ -259,7 +259,7 @@ def test_nothing_goes_in_a_maintenance_window_or_outside_the_hours() -> None:
 def test_a_window_over_the_opening_delays_it() -> None:
     hours = PostingHours(opens=time(8), closes=time(9), zone="UTC")
     morning = datetime(2026, 1, 13, 8, tzinfo=UTC)
-    limits = Limits(hours=hours, windows=(Window(morning, morning + timedelta(hours=2)),))
+    limits = PayerLimits(hours=hours, windows=(PlannedDowntime(morning, morning + timedelta(hours=2)),))
     assert opening(limits, NOW) == morning + timedelta(days=1)
 
 
@@ -274,7 +274,7 @@ def test_a_claim_goes_at_its_slot_or_later_and_waits_when_it_comes_early() -> No
 
 
 def test_claims_that_come_in_the_same_moment_do_not_wait_for_each_other_where_there_is_no_pace() -> None:
-    limits = Limits(per_minute=None)
+    limits = PayerLimits(per_minute=None)
     status, _ = admit(WELL, Ticket(), 0, limits, NOW)
     assert admit(status, Ticket(), 1, limits, NOW - timedelta(milliseconds=5))[1] == Go()
 
@@ -320,7 +320,7 @@ def test_those_that_waited_share_the_pace_with_new_ones() -> None:
 
 
 def test_with_the_whole_share_new_claims_come_after_all_that_waited() -> None:
-    limits = Limits(share=1)
+    limits = PayerLimits(share=1)
     status, _ = plan(WELL, [Wait(f"c{n}", "p", NOW, NOW) for n in range(5)], limits, NOW)
     assert draw(status, limits, NOW)[1] == at(seconds=6)
 
@@ -328,25 +328,25 @@ def test_with_the_whole_share_new_claims_come_after_all_that_waited() -> None:
 @pytest.mark.parametrize(
     ("outcome", "word"),
     [
-        (Accepted("1"), Word.ANSWERED),
-        (Duplicate("TISS:3268"), Word.ANSWERED),
-        (ProtocolMissing(), Word.ANSWERED),
-        (Failed("x", "TISS:1001"), Word.ANSWERED),
-        (Failed("x", "FAULT:SchemaInvalido"), Word.NOTHING),
-        (Failed("x"), Word.NOTHING),
-        (Failed("x", "HTTP:429", timedelta(seconds=3)), Word.BUSY),
-        (Failed("x", "NET:DNS", payer_down=True), Word.OUTAGE),
-        (AnswerLost("x", "HTTP:503", payer_down=True), Word.OUTAGE),
-        (AnswerLost("x", "HTTP:500"), Word.UNCLEAR),
-        (AccessDenied("x"), Word.DENIED),
-        (Unavailable("x", NOW), Word.NOTHING),
+        (Accepted("1"), Signal.ANSWERED),
+        (Duplicate("TISS:3268"), Signal.ANSWERED),
+        (ProtocolMissing(), Signal.ANSWERED),
+        (Failed("x", "TISS:1001"), Signal.ANSWERED),
+        (Failed("x", "FAULT:SchemaInvalido"), Signal.NOTHING),
+        (Failed("x"), Signal.NOTHING),
+        (Failed("x", "HTTP:429", timedelta(seconds=3)), Signal.BUSY),
+        (Failed("x", "NET:DNS", payer_down=True), Signal.OUTAGE),
+        (AnswerLost("x", "HTTP:503", payer_down=True), Signal.OUTAGE),
+        (AnswerLost("x", "HTTP:500"), Signal.UNCLEAR),
+        (AccessDenied("x"), Signal.DENIED),
+        (Unavailable("x", NOW), Signal.NOTHING),
     ],
 )
-def test_what_each_outcome_says_about_the_payer(outcome: SendOutcome | Settled, word: Word) -> None:
-    assert word_of(outcome) is word
+def test_what_each_outcome_says_about_the_payer(outcome: SendOutcome | Settled, word: Signal) -> None:
+    assert signal_of(outcome) is word
 
 
 def test_a_claim_whose_answer_was_unclear_before_says_no_more_about_the_payer() -> None:
-    assert word_of(AnswerLost("x", "HTTP:500"), again=True) is Word.UNCLEAR_AGAIN
-    assert word_of(AnswerLost("x", "HTTP:503", payer_down=True), again=True) is Word.OUTAGE
-    assert word_of(Accepted("1"), again=True) is Word.ANSWERED
+    assert signal_of(AnswerLost("x", "HTTP:500"), again=True) is Signal.UNCLEAR_AGAIN
+    assert signal_of(AnswerLost("x", "HTTP:503", payer_down=True), again=True) is Signal.OUTAGE
+    assert signal_of(Accepted("1"), again=True) is Signal.ANSWERED

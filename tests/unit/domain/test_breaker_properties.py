@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from domain.breaker import (
     Go,
     Hold,
+    Signal,
     Stop,
     Ticket,
-    Word,
     admit,
-    heard,
+    after_answer,
     is_free,
     paused,
     probed,
     resumed,
     tripped,
 )
-from domain.payer_status import Limits, PayerState, PayerStatus, Window
+from domain.payer_status import PayerLimits, PayerState, PayerStatus, PlannedDowntime
 from domain.slots import Wait, opening, plan
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
@@ -29,7 +29,7 @@ MINUTE = timedelta(minutes=1)
 
 moments = st.integers(0, 6 * 3600).map(lambda seconds: NOW + timedelta(seconds=seconds))
 limits_drawn = st.builds(
-    Limits,
+    PayerLimits,
     per_minute=st.integers(1, 600),
     at_once=st.integers(1, 8),
     threshold=st.integers(1, 6),
@@ -37,18 +37,20 @@ limits_drawn = st.builds(
     share=st.sampled_from([0.5, 0.75, 1.0]),
     needs_proof=st.booleans(),
     windows=st.lists(
-        st.builds(lambda start, length: Window(start, start + length * MINUTE), moments, st.integers(1, 90)),
+        st.builds(
+            lambda start, length: PlannedDowntime(start, start + length * MINUTE), moments, st.integers(1, 90)
+        ),
         max_size=2,
     ).map(tuple),
 )
-words = st.sampled_from(Word)
+words = st.sampled_from(Signal)
 tickets = st.builds(Ticket, st.none() | moments, st.none() | moments.map(lambda m: m + 2 * 60 * MINUTE))
-Step = Callable[[PayerStatus, Limits, datetime], PayerStatus]
+Step = Callable[[PayerStatus, PayerLimits, datetime], PayerStatus]
 
 
-def _heard(word: Word, wish: int | None) -> Step:
+def _heard(word: Signal, wish: int | None) -> Step:
     after = None if wish is None else timedelta(seconds=wish)
-    return lambda status, limits, now: heard(status, word, limits, now, reason="x", retry_after=after)
+    return lambda status, limits, now: after_answer(status, word, limits, now, reason="x", retry_after=after)
 
 
 all_but_resume = st.one_of(
@@ -73,7 +75,7 @@ class Story:
     """A payer after many things have happened to it."""
 
     status: PayerStatus
-    limits: Limits
+    limits: PayerLimits
     now: datetime
 
 
@@ -119,7 +121,7 @@ def test_a_payer_that_recovers_always_gets_well_without_help(story: Story) -> No
     for _ in range(8):
         status, verdict = admit(status, Ticket(), 0, limits, now)
         if isinstance(verdict, Go):
-            status = heard(status, Word.ANSWERED, limits, now)
+            status = after_answer(status, Signal.ANSWERED, limits, now)
         else:
             assert isinstance(verdict, Hold)
             now = verdict.resume_at
@@ -131,7 +133,10 @@ def test_a_payer_that_recovers_always_gets_well_without_help(story: Story) -> No
 
 @given(stories(), st.lists(st.tuples(all_but_resume, st.integers(0, 7200)), max_size=15))
 def test_nothing_but_a_persons_resume_ends_a_stop(story: Story, later: list[tuple[Step, int]]) -> None:
-    now, status = story.now, heard(story.status, Word.DENIED, story.limits, story.now, reason="login")
+    now, status = (
+        story.now,
+        after_answer(story.status, Signal.DENIED, story.limits, story.now, reason="login"),
+    )
     for step, seconds in later:
         now += timedelta(seconds=seconds)
         status = step(status, story.limits, now)
@@ -144,7 +149,7 @@ def test_nothing_but_a_persons_resume_ends_a_stop(story: Story, later: list[tupl
 class Crowd:
     """Claims that do what they are told, on one payer."""
 
-    limits: Limits
+    limits: PayerLimits
     status: PayerStatus
     gone: list[datetime]
     slots: dict[int, datetime]
@@ -183,7 +188,7 @@ def busiest_minute(gone: list[datetime]) -> int:
 def test_no_minute_sees_more_than_the_pace_and_a_small_grace(
     arrivals: list[int], lateness: list[int], per_minute: int, share: float, recovery: int | None
 ) -> None:
-    limits = Limits(per_minute=per_minute, share=share, needs_proof=False)
+    limits = PayerLimits(per_minute=per_minute, share=share, needs_proof=False)
     crowd = Crowd(limits, PayerStatus("p", NOW), [], {})
     coming = sorted((NOW + timedelta(seconds=second), claim) for claim, second in enumerate(arrivals))
     pending, patience = recovery, 50 * len(arrivals)
@@ -202,7 +207,9 @@ def test_no_minute_sees_more_than_the_pace_and_a_small_grace(
 
 
 @given(st.lists(st.tuples(st.none() | moments, moments), max_size=40), limits_drawn)
-def test_slots_follow_the_deadlines(drawn: list[tuple[datetime | None, datetime]], limits: Limits) -> None:
+def test_slots_follow_the_deadlines(
+    drawn: list[tuple[datetime | None, datetime]], limits: PayerLimits
+) -> None:
     waits = [
         Wait(f"c{n:02}", "p", since, since, deadline=deadline) for n, (deadline, since) in enumerate(drawn)
     ]

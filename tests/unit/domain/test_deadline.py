@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.backoff import Limits
+from domain.backoff import RetryLimits
 from domain.claim import ClaimId
 from domain.decision import Cause, Exhausted, Permanent, Retry, RetryRequest, decide
 from domain.errors import InvalidInput, InvalidPolicy
@@ -27,7 +27,7 @@ RESERVES = st.integers(0, 48 * 3600)
 def test_no_retry_comes_after_the_reserve_begins_nor_before_the_shortest_wait(
     policy: Policy, claim: ClaimId, count: int, now: datetime, ahead: timedelta, reserve: int
 ) -> None:
-    under = replace(policy, limits=Limits(reserve_seconds=reserve))
+    under = replace(policy, limits=RetryLimits(reserve_seconds=reserve))
     request = RetryRequest(claim, "TIMEOUT", retry_count=count, deadline=now + ahead)
     decision = decide(request, under, now)
     free = decide(replace(request, deadline=None), under, now)
@@ -125,4 +125,4 @@ def test_a_bad_deadline_is_rejected_with_field_rule_and_remedy(policy: Policy, v
 @pytest.mark.parametrize("seconds", [-1, 31_536_001])
 def test_an_impossible_reserve_is_refused(seconds: int) -> None:
     with pytest.raises(InvalidPolicy, match=f"reserve is {seconds} s: choose 0 up to a year"):
-        Limits(reserve_seconds=seconds)
+        RetryLimits(reserve_seconds=seconds)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.backoff import Limits
+from domain.backoff import RetryLimits
 from domain.claim import ClaimId
 from domain.decision import Exhausted, Permanent, Retry, RetryRequest, decide
 from domain.events import events_of, payload
@@ -28,7 +28,7 @@ def policies(draw: st.DrawFn) -> Policy:
     floor = draw(st.integers(1, 3_600))
     base = draw(st.integers(floor, 7_200))
     cap = draw(st.integers(base, 500_000))
-    limits = Limits(
+    limits = RetryLimits(
         draw(st.integers(1, 50)), base, floor, cap, draw(st.integers(1, 10)), draw(st.integers(0, 100))
     )
     return replace(

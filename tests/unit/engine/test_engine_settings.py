@@ -6,7 +6,7 @@ import pytest
 
 from gateways.zeebe.connection import OAuth, Plaintext, Saas, Tls, ZeebeConnection, ZeebeConnectionError
 from gateways.zeebe.engine import FixedPorts
-from workers.engine_settings import EngineSettings, ZeebeSettings, connection_from
+from workers.config.engine import EngineSettings, ZeebeSettings, connection_from
 
 VARIABLES = [
     *(f"ENGINE_{name.upper()}" for name in EngineSettings.model_fields),

@@ -7,7 +7,7 @@ import pytest
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
 from gateways.zeebe.connection import Plaintext, open_channel
-from tests.faults import FaultyGateway, faulty_gateway
+from tests.support.faults import FaultyGateway, faulty_gateway
 
 
 @pytest.fixture

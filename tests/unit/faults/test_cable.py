@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.faults import Cable, cable_to
+from tests.support.faults import Cable, cable_to
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from pyzeebe.proto.gateway_pb2 import (
     UpdateJobTimeoutRequest,
 )
 
-from tests.faults import (
+from tests.support.faults import (
     BreakStream,
     Delay,
     DeliverTwice,

@@ -5,7 +5,7 @@ import logging
 import pytest
 import structlog
 
-from tests.chaos.logwatch import watching
+from tests.support.logwatch import watching
 
 SECRET = "Dores Xavier"
 log = structlog.get_logger(__name__)

@@ -5,9 +5,9 @@ from datetime import timedelta
 import grpc
 import pytest
 
-from tests.faults.jobs import RejectedError, StoredJob, Terms
-from tests.faults.ledger import End, Ledger
-from tests.faults.store import JobStore
+from tests.support.faults.jobs import RejectedError, StoredJob, Terms
+from tests.support.faults.ledger import End, Ledger
+from tests.support.faults.store import JobStore
 
 TERMS = Terms("worker", timedelta(seconds=10), ())
 

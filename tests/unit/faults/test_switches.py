@@ -4,9 +4,9 @@ import random
 
 import grpc
 
-from tests.faults import REPORTS, BreakStream, Delay, Method, Refuse, Rule
-from tests.faults.runs import Runs
-from tests.faults.switches import Faults
+from tests.support.faults import REPORTS, BreakStream, Delay, Method, Refuse, Rule
+from tests.support.faults.runs import Runs
+from tests.support.faults.switches import Faults
 
 REFUSED = Refuse(grpc.StatusCode.INTERNAL)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from persistence.cipher import Cipher, CipherError
-from persistence.keys import KEY_FILE, EncryptionKeyError, cipher_of, new_key, open_cipher
+from persistence.encryption.cipher import Cipher, CipherError
+from persistence.encryption.keys import KEY_FILE, EncryptionKeyError, cipher_of, new_key, open_cipher
 
 SECRET = '{"protocolNumber": "2025-0001", "name": "Maria da Silva"}'
 

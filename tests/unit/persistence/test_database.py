@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from persistence.database import DatabaseError, answers, open_database, sqlite_url
+from persistence.database.engine import DatabaseError, answers, open_database, sqlite_url
 
 
 @pytest.mark.parametrize("url", ["nonsense", "oracle+nothing://x", "sqlite+aiosqlite:////proc/no/reenvio.db"])

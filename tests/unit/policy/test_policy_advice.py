@@ -6,14 +6,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from domain.backoff import Limits, window
+from domain.backoff import RetryLimits, window
 from domain.policy import Expectations, Policy
 from workers.policy import load_policy, parse_policy
-from workers.policy.cover import arrivals, longest_outage, lost_share, mean_attempts, median_minutes
-from workers.policy.diff import Change, diff
 from workers.policy.file import default_text
-from workers.policy.lint import lint
-from workers.policy.plot import clock, draw
+from workers.policy.tools.cover import arrivals, longest_outage, lost_share, mean_attempts, median_minutes
+from workers.policy.tools.diff import PolicyChange, diff
+from workers.policy.tools.lint import lint
+from workers.policy.tools.plot import clock, draw
 
 POLICY = load_policy()
 CALM = Expectations(
@@ -23,7 +23,7 @@ CALM = Expectations(
     minutes_to_success=120,
     mean_wait_alarm_minutes=90,
 )
-WISE = replace(POLICY, limits=Limits(5, 600, 300, 11_520, 2, 20), expectations=CALM)
+WISE = replace(POLICY, limits=RetryLimits(5, 600, 300, 11_520, 2, 20), expectations=CALM)
 
 
 def names(policy: Policy) -> list[str]:
@@ -40,7 +40,7 @@ def simulated(outage: float) -> tuple[float, float]:
     for _ in range(20_000):
         time = source.uniform(0, outage) * 60
         for count in range(5):
-            time += source.uniform(*window(Limits(), count))
+            time += source.uniform(*window(RetryLimits(), count))
             if time >= outage * 60:
                 attempts.append(count + 1)
                 break
@@ -52,23 +52,23 @@ def simulated(outage: float) -> tuple[float, float]:
 @pytest.mark.parametrize("outage", [60, 120, 155, 160, 180, 240, 480])
 def test_the_closed_forms_agree_with_a_simulation(outage: int) -> None:
     lost, attempts = simulated(outage)
-    assert lost_share(Limits(), outage) == pytest.approx(lost, abs=0.01)
-    assert mean_attempts(Limits(), outage) == pytest.approx(attempts, abs=0.05)
+    assert lost_share(RetryLimits(), outage) == pytest.approx(lost, abs=0.01)
+    assert mean_attempts(RetryLimits(), outage) == pytest.approx(attempts, abs=0.05)
 
 
 def test_the_loss_target_breaks_at_156_minutes() -> None:
-    assert longest_outage(Limits(), 3) == pytest.approx(156, abs=1)
-    assert lost_share(Limits(jitter_percent=0), 155) == 0
-    assert lost_share(Limits(jitter_percent=0), 310) == pytest.approx(0.5)
+    assert longest_outage(RetryLimits(), 3) == pytest.approx(156, abs=1)
+    assert lost_share(RetryLimits(jitter_percent=0), 155) == 0
+    assert lost_share(RetryLimits(jitter_percent=0), 310) == pytest.approx(0.5)
 
 
 def test_the_median_time_to_success_is_that_of_the_middle_claim() -> None:
-    assert median_minutes(Limits(), 60) == pytest.approx(35.5)
-    assert median_minutes(Limits(), 120) == pytest.approx(75.5)
+    assert median_minutes(RetryLimits(), 60) == pytest.approx(35.5)
+    assert median_minutes(RetryLimits(), 120) == pytest.approx(75.5)
 
 
 def test_arrivals_add_up() -> None:
-    last = arrivals(Limits())[-1]
+    last = arrivals(RetryLimits())[-1]
     assert (last.number, last.wait_low, last.wait_high) == (5, 64, 96)
     assert (last.earliest, last.mean, last.latest) == (125, 155.5, 186)
 
@@ -145,25 +145,27 @@ def test_diff_tells_settings_waits_and_classes() -> None:
     )
     changes = diff(POLICY, parse_policy(text))
     assert set(changes) == {
-        Change("version", "1", "2"),
-        Change("limits max_retries", "5", "6"),
-        Change("wait before retry 6", None, "128 to 192 min"),
-        Change("entry TIMED_OUT", "transient, TIMEOUT", None),
-        Change("entry TISS:1412", "transient, SERVICE_UNAVAILABLE", "permanent, TOTALS_DIFFER"),
+        PolicyChange("version", "1", "2"),
+        PolicyChange("limits max_retries", "5", "6"),
+        PolicyChange("wait before retry 6", None, "128 to 192 min"),
+        PolicyChange("entry TIMED_OUT", "transient, TIMEOUT", None),
+        PolicyChange("entry TISS:1412", "transient, SERVICE_UNAVAILABLE", "permanent, TOTALS_DIFFER"),
     }
 
 
 def test_diff_tells_what_changes_for_a_payer() -> None:
     new = parse_policy(default_text() + '[payers.302147]\nalso_transient = ["TISS:5014"]\n')
     assert diff(POLICY, new) == (
-        Change("payer 302147: entry TISS:5014", "permanent, MESSAGE_INVALID", "transient, ALSO_TRANSIENT"),
+        PolicyChange(
+            "payer 302147: entry TISS:5014", "permanent, MESSAGE_INVALID", "transient, ALSO_TRANSIENT"
+        ),
     )
 
 
 @pytest.mark.parametrize(
-    "limits", [Limits(), Limits(1, 1, 1, 1, 1, 0), Limits(50, 60, 60, 31_536_000, 10, 100)]
+    "limits", [RetryLimits(), RetryLimits(1, 1, 1, 1, 1, 0), RetryLimits(50, 60, 60, 31_536_000, 10, 100)]
 )
-def test_the_picture_is_well_formed_and_inside_its_frame(limits: Limits) -> None:
+def test_the_picture_is_well_formed_and_inside_its_frame(limits: RetryLimits) -> None:
     root = ElementTree.fromstring(draw(replace(POLICY, limits=limits)))  # noqa: S314 - our own text
     width = float(root.attrib["width"])
     bars = [bar for bar in root.iter("{http://www.w3.org/2000/svg}rect") if "x" in bar.attrib]

@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from domain.backoff import Limits
+from domain.backoff import RetryLimits
 from domain.errors import InvalidPolicy
 from domain.policy import EmptyError, GiveUp
 from workers.policy import PolicySource, load_policy, parse_policy
@@ -30,7 +30,7 @@ def problems(text: str) -> tuple[str, ...]:
 
 def test_the_packaged_policy_has_the_rules_numbers() -> None:
     policy = load_policy()
-    assert policy.limits == Limits()
+    assert policy.limits == RetryLimits()
     assert policy.profile.name == "RN-BIL-004"
     assert policy.zone == ZoneInfo("America/Sao_Paulo")
     assert policy.on_give_up is GiveUp.THROW
@@ -65,7 +65,7 @@ def test_a_payer_has_its_own_limits_and_entries() -> None:
         "max_minutes = 300\n"
     )
     own = policy.under("RN-BIL-005").for_payer("302147")
-    assert own.limits == Limits(max_retries=7, cap_seconds=18_000)
+    assert own.limits == RetryLimits(max_retries=7, cap_seconds=18_000)
     assert own.catalog.codes["TISS:5014"].category == "ALSO_TRANSIENT"
     assert own.profile.name == "RN-BIL-005"
     assert own.fingerprint != policy.fingerprint

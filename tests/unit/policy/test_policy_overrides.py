@@ -4,7 +4,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from domain.backoff import Limits
+from domain.backoff import RetryLimits
 from domain.errors import InvalidInput
 from domain.policy import EmptyError, GiveUp, Policy
 from workers.policy import load_policy, parse_policy
@@ -24,10 +24,10 @@ def test_without_headers_the_policy_is_itself() -> None:
 
 
 def test_limits_are_replaced_one_by_one() -> None:
-    assert under(maxRetries="7").limits == Limits(max_retries=7)
+    assert under(maxRetries="7").limits == RetryLimits(max_retries=7)
     changed = under(baseMinutes="1", minMinutes="0.5", maxMinutes="10", backoffFactor="3", jitterPercent="10")
-    assert changed.limits == Limits(5, 60, 30, 600, 3, 10)
-    assert under(reserveMinutes="30").limits == Limits(reserve_seconds=1_800)
+    assert changed.limits == RetryLimits(5, 60, 30, 600, 3, 10)
+    assert under(reserveMinutes="30").limits == RetryLimits(reserve_seconds=1_800)
 
 
 def test_profile_zone_and_choices_are_replaced() -> None:
@@ -50,8 +50,8 @@ def test_entries_are_added_and_moved() -> None:
 
 def test_a_payers_settings_come_first_and_headers_on_top() -> None:
     policy = parse_policy(default_text() + "[payers.302147.limits]\nmax_retries = 7\njitter_percent = 10\n")
-    assert under(policy, "302147").limits == Limits(max_retries=7, jitter_percent=10)
-    assert under(policy, "302147", maxRetries="2").limits == Limits(max_retries=2, jitter_percent=10)
+    assert under(policy, "302147").limits == RetryLimits(max_retries=7, jitter_percent=10)
+    assert under(policy, "302147", maxRetries="2").limits == RetryLimits(max_retries=2, jitter_percent=10)
 
 
 def test_a_change_shows_in_the_version_and_the_same_change_shows_the_same() -> None:

@@ -2,8 +2,8 @@
 
 import asyncio
 
+from workers.runtime.events import IntakeHeld, IntakeResumed, RuntimeEvent
 from workers.runtime.gate import Gate
-from workers.runtime.happenings import Happening, IntakeHeld, IntakeResumed
 
 
 class Answers:
@@ -26,7 +26,7 @@ async def test_nobody_looks_without_a_doubt() -> None:
 
 
 async def test_a_doubt_that_is_unfounded_holds_nobody_and_tells_nothing() -> None:
-    answers, heard = Answers(0), list[Happening]()
+    answers, heard = Answers(0), list[RuntimeEvent]()
     gate = Gate(answers.well, listener=heard.append)
     gate.doubt()
     await gate.passed()
@@ -34,7 +34,7 @@ async def test_a_doubt_that_is_unfounded_holds_nobody_and_tells_nothing() -> Non
 
 
 async def test_it_opens_for_all_when_one_look_finds_all_well() -> None:
-    answers, heard, beats = Answers(3), list[Happening](), list[int]()
+    answers, heard, beats = Answers(3), list[RuntimeEvent](), list[int]()
     gate = Gate(answers.well, look_seconds=0.001, listener=heard.append)
     gate.doubt()
     await asyncio.gather(*(gate.passed(lambda: beats.append(1)) for _ in range(8)))

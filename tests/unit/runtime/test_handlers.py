@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from workers.jobs.trouble import patient
+from workers.jobs.outage_tolerant import outage_tolerant
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Postpone, Throw
+from workers.runtime.events import RuntimeEvent
 from workers.runtime.execution import run_handler
 from workers.runtime.handler import JobInput, typed
-from workers.runtime.happenings import Happening
 from workers.runtime.outcome_json import from_json, to_json
 
 SECRET = "Maria da Silva"
@@ -68,15 +68,15 @@ async def test_a_handler_past_its_limit_fails_with_a_backoff_unless_the_database
     outcome = await run_handler(late, job())
     assert isinstance(outcome, Fail)
     assert outcome.backoff > timedelta()
-    assert outcome == await run_handler(patient(late, refuses=lambda: False), job())
-    assert isinstance(await run_handler(patient(late, refuses=lambda: True), job()), Postpone)
+    assert outcome == await run_handler(outage_tolerant(late, refuses=lambda: False), job())
+    assert isinstance(await run_handler(outage_tolerant(late, refuses=lambda: True), job()), Postpone)
 
 
 async def test_an_unforeseen_error_names_its_kind_and_no_data() -> None:
     async def crash(_job: Job) -> Outcome:
         raise LookupError(SECRET)
 
-    heard: list[Happening] = []
+    heard: list[RuntimeEvent] = []
     outcome = await run_handler(handler(crash), job(patient=SECRET), heard.append)
     assert isinstance(outcome, Fail)
     assert "LookupError" in outcome.message

@@ -3,10 +3,10 @@
 import httpx
 import pytest
 
-from workers.health import probes, serving_probes
-from workers.http_server import PortError
-from workers.runtime.happenings import GatewayAnswered, GatewayFailed
-from workers.runtime.pulse import Pulse, Vitals
+from workers.app.http_server import PortError
+from workers.app.probes import probes, serving_probes
+from workers.runtime.events import GatewayAnswered, GatewayFailed
+from workers.runtime.health import Health, Heartbeat
 
 
 class Time:
@@ -25,19 +25,19 @@ def time() -> Time:
 
 
 @pytest.fixture
-def vitals(time: Time) -> Vitals:
-    return Vitals(stalled_after=60, silent_after=30, seconds=time)
+def vitals(time: Time) -> Health:
+    return Health(stalled_after=60, silent_after=30, seconds=time)
 
 
 def test_a_pulse_ages_until_it_beats(time: Time) -> None:
-    pulse = Pulse(time)
+    pulse = Heartbeat(time)
     time.now += 5
     assert pulse.age == 5
     pulse.beat()
     assert pulse.age == 0
 
 
-def test_a_loop_that_stops_moving_is_named(vitals: Vitals, time: Time) -> None:
+def test_a_loop_that_stops_moving_is_named(vitals: Health, time: Time) -> None:
     moving, stuck = vitals.loop("poll a"), vitals.loop("poll b")
     time.now += 61
     moving.beat()
@@ -46,7 +46,7 @@ def test_a_loop_that_stops_moving_is_named(vitals: Vitals, time: Time) -> None:
     assert vitals.stalled() == []
 
 
-def test_ready_only_after_the_gateway_answered_and_while_it_does(vitals: Vitals, time: Time) -> None:
+def test_ready_only_after_the_gateway_answered_and_while_it_does(vitals: Health, time: Time) -> None:
     assert vitals.not_ready() == "the gateway does not answer"
     vitals.hear(GatewayFailed("a", "poll", "UNAVAILABLE", 1.0))
     assert vitals.not_ready()
@@ -56,13 +56,13 @@ def test_ready_only_after_the_gateway_answered_and_while_it_does(vitals: Vitals,
     assert vitals.not_ready() == "the gateway does not answer"
 
 
-def test_a_stopping_worker_is_not_ready(vitals: Vitals) -> None:
+def test_a_stopping_worker_is_not_ready(vitals: Health) -> None:
     vitals.hear(GatewayAnswered())
     vitals.stopping = True
     assert vitals.not_ready() == "stopping"
 
 
-async def test_the_probes_answer_over_http(vitals: Vitals, time: Time) -> None:
+async def test_the_probes_answer_over_http(vitals: Health, time: Time) -> None:
     vitals.loop("poll a")
 
     async def database_is_away() -> str | None:
@@ -84,7 +84,7 @@ async def test_the_probes_answer_over_http(vitals: Vitals, time: Time) -> None:
         assert (await client.get(f"{base}/metrics")).status_code == 200
 
 
-async def test_a_taken_port_is_told_in_one_line(vitals: Vitals) -> None:
+async def test_a_taken_port_is_told_in_one_line(vitals: Health) -> None:
     async with serving_probes(probes(vitals), "127.0.0.1", 0) as port:
         with pytest.raises(PortError, match="choose another HEALTH_PORT"):
             async with serving_probes(probes(vitals), "127.0.0.1", port):

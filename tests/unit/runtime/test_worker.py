@@ -12,20 +12,41 @@ import grpc
 import pytest
 
 from gateways.zeebe.connection import Plaintext, open_channel
-from tests.faults import REPORTS, End, FaultyGateway, Hang, LoseAnswer, Method, Refuse, Rule, faulty_gateway
-from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Tempo, Throw, Worker, blocking
-from workers.runtime.happenings import (
-    Happening,
+from tests.support.faults import (
+    REPORTS,
+    End,
+    FaultyGateway,
+    Hang,
+    LoseAnswer,
+    Method,
+    Refuse,
+    Rule,
+    faulty_gateway,
+)
+from workers.runtime import (
+    Complete,
+    Fail,
+    Incident,
+    Job,
+    JobHandler,
+    Outcome,
+    Throw,
+    Timings,
+    Worker,
+    blocking,
+)
+from workers.runtime.events import (
     JobDone,
     JobTaken,
     ReportGivenUp,
     ReportRetried,
+    RuntimeEvent,
     StreamsUnknown,
 )
-from workers.runtime.pulse import Vitals
+from workers.runtime.health import Health
 
 TYPE = "test"
-QUICK = Tempo(
+QUICK = Timings(
     long_poll=0.5, poll_grace=0.5, report_try=0.5, refill_linger=0.01, denied_pause=0.2, longest_pause=0.2
 )
 Handle = Callable[[Job], Awaitable[Outcome]]
@@ -47,9 +68,9 @@ async def working(
     limit: float = 4.0,
     drain: float = 5.0,
     reopen: Callable[[], grpc.aio.Channel] | None = None,
-) -> AsyncIterator[list[Happening]]:
+) -> AsyncIterator[list[RuntimeEvent]]:
     """A worker beside the block; yields what it tells."""
-    heard: list[Happening] = []
+    heard: list[RuntimeEvent] = []
     handler = JobHandler(
         TYPE, (), handle, lock=timedelta(seconds=lock), time_limit=timedelta(seconds=limit), at_once=at_once
     )
@@ -270,12 +291,12 @@ async def test_blocking_handlers_run_in_threads_with_the_callers_context(gateway
 async def test_a_loop_that_hangs_turns_liveness_red(
     gateway: FaultyGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    never = Tempo(long_poll=3600, poll_grace=3600)
+    never = Timings(long_poll=3600, poll_grace=3600)
     gateway.faults.switch(Rule(Hang(), frozenset({Method.ACTIVATE}), 1.0))
     handler = JobHandler(TYPE, (), done)
     channel, stop = open_channel(Plaintext(gateway.address)), asyncio.Event()
     worker = Worker(channel, [handler], name="w", rng=random.Random(1), tempo=never)
-    monkeypatch.setattr(worker, "vitals", Vitals(stalled_after=0.2))
+    monkeypatch.setattr(worker, "vitals", Health(stalled_after=0.2))
     task = asyncio.create_task(worker.run(stop))
     await until(lambda: worker.vitals.stalled() == [f"poll {TYPE}"])
     assert worker.vitals.not_ready()

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from gateways.payer.simulator.ledger import Ledger
-from tests.unit.simulator.stage import Counter
-from tests.unit.tiss.samples import CARD, DOCTOR, LOGIN
+from gateways.practice.simulator.ledger import Ledger
+from tests.support.simulator import Counter
+from tests.support.tiss_samples import CARD, DOCTOR, LOGIN
 
 
 def test_a_restart_knows_what_was_taken_and_goes_on_counting(tmp_path: Path) -> None:

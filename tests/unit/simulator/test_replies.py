@@ -5,18 +5,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateways.payer.simulator import replies
-from gateways.payer.simulator.ledger import TAKEN, Entry
-from gateways.payer.simulator.replies import Card, GlosaOn, Letterhead
+from gateways.practice.simulator import replies
+from gateways.practice.simulator.ledger import TAKEN, LedgerEntry
+from gateways.practice.simulator.replies import Card, GlosaOn, Letterhead
 from gateways.tiss.glosas import tabela38
 from gateways.tiss.names import FaultWord, Version
 from gateways.tiss.parties import Payer
 from gateways.tiss.validation import Schemas
-from tests.unit.tiss.samples import CARD, PAYER, PROVIDER, message_in, sample
+from tests.support.tiss_samples import CARD, PAYER, PROVIDER, message_in, sample
 
 AT = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
 HEAD = Letterhead(Payer(PAYER), PROVIDER, Version.V4_03_00, AT)
-ENTRY = Entry(AT, PAYER, "loteGuiasWS", TAKEN, "200000000001", "900000000001", ("GP-0001",))
+ENTRY = LedgerEntry(AT, PAYER, "loteGuiasWS", TAKEN, "200000000001", "900000000001", ("GP-0001",))
 CARDS = (Card("GP-0001", CARD),)
 SCHEMAS = Schemas()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateways.payer.simulator.scenario import Drop, Http, LoseAnswer, ScenarioError, read_scenario
+from gateways.practice.simulator.scenario import Drop, Http, LoseAnswer, ScenarioError, read_scenario
 
 TEXT = """
 seed = 7

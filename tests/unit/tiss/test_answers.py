@@ -17,7 +17,7 @@ from gateways.tiss.outcomes import (
     Taken,
     Transient,
 )
-from tests.unit.tiss.samples import lote, message_in, sample
+from tests.support.tiss_samples import lote, message_in, sample
 
 RECEIPT = sample("response_protocoloRecebimento")
 STATUS = sample("response_situacaoProtocoloWS")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gateways.payer.simulator.scenario import Accept, Behaviour, Garbage, read_scenario
+from gateways.practice.simulator.scenario import Accept, Behaviour, Garbage, read_scenario
 from gateways.tiss.settings import PayerSettings, read_payers
 
 PAGE = Path(__file__).parents[3] / "docs" / "tiss.md"

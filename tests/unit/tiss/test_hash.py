@@ -8,8 +8,8 @@ from lxml import etree
 
 from gateways.tiss.hash import HashError, hash_agrees, message_hash
 from gateways.tiss.names import ANS, ans
-from gateways.tiss.xml import Limits, XmlRefusedError, parse
-from tests.unit.tiss.samples import DATA, message_in, sample
+from gateways.tiss.xml import XmlLimits, XmlRefusedError, parse
+from tests.support.tiss_samples import DATA, message_in, sample
 
 FOLDER = DATA / "hash-vectors-utf8"
 HASHED = [path.stem for path in sorted((DATA / "samples").iterdir()) if not path.stem.startswith("fault")]
@@ -43,14 +43,14 @@ def test_every_vector_is_reproduced(vector: Vector) -> None:
 
 @pytest.mark.parametrize("vector", GOOD, ids=lambda vector: vector["id"])
 def test_our_own_reader_gives_the_same_wherever_no_comment_counts(vector: Vector) -> None:
-    read = message_hash(parse((FOLDER / vector["input"]).read_bytes(), Limits(1_000_000)), "utf-8")
+    read = message_hash(parse((FOLDER / vector["input"]).read_bytes(), XmlLimits(1_000_000)), "utf-8")
     assert (read == vector["expected_md5"]) == (vector["id"] != "syn_comentario.xml")
 
 
 @pytest.mark.parametrize("vector", BAD, ids=lambda vector: vector["id"])
 def test_what_the_vectors_call_invalid_is_refused(vector: Vector) -> None:
     with pytest.raises((HashError, XmlRefusedError)):
-        message_hash(parse((FOLDER / vector["input"]).read_bytes(), Limits(1_000_000)), "utf-8")
+        message_hash(parse((FOLDER / vector["input"]).read_bytes(), XmlLimits(1_000_000)), "utf-8")
 
 
 @pytest.mark.parametrize("name", HASHED)

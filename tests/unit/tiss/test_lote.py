@@ -4,7 +4,7 @@ import pytest
 
 from gateways.tiss.lote import LoteRefusedError, read_lote
 from gateways.tiss.names import ANS
-from tests.unit.tiss.samples import PAYER, PROVIDER, file_bytes, file_text, lote, sample
+from tests.support.tiss_samples import PAYER, PROVIDER, file_bytes, file_text, lote, sample
 
 
 def bare() -> str:

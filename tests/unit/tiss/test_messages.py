@@ -5,9 +5,18 @@ from lxml import etree
 
 from gateways.tiss.lote import read_lote
 from gateways.tiss.messages import Batch, cancel_message, envelope, lote_message, seal, status_message
-from gateways.tiss.names import SIGNATURE, Transaction, Version, ans
+from gateways.tiss.names import SIGNATURE, TransactionKind, Version, ans
 from gateways.tiss.validation import Schemas
-from tests.unit.tiss.samples import LOGIN, PROVIDER, file_bytes, file_text, header, lote, message_in, sample
+from tests.support.tiss_samples import (
+    LOGIN,
+    PROVIDER,
+    file_bytes,
+    file_text,
+    header,
+    lote,
+    message_in,
+    sample,
+)
 
 SCHEMAS = Schemas()
 
@@ -19,7 +28,7 @@ def test_the_sample_batch_is_reproduced_byte_for_byte() -> None:
 
 
 def test_the_sample_status_query_is_reproduced_byte_for_byte() -> None:
-    asked = status_message(header(Transaction.ASK_STATUS, "100000000002"), PROVIDER, "900000000001")
+    asked = status_message(header(TransactionKind.ASK_STATUS, "100000000002"), PROVIDER, "900000000001")
     assert envelope(seal(asked, "iso-8859-1"), "iso-8859-1") == sample("request_solicitacaoStatusProtocoloWS")
 
 
@@ -46,9 +55,9 @@ def test_a_batch_is_valid_in_every_version(version: Version, guides: int) -> Non
 def test_questions_and_cancellations_are_valid_in_every_version(
     version: Version, protocol: str | None
 ) -> None:
-    asked = status_message(header(Transaction.ASK_STATUS, version=version), PROVIDER, "900000000001")
+    asked = status_message(header(TransactionKind.ASK_STATUS, version=version), PROVIDER, "900000000001")
     batch = Batch("200000000001", protocol)
-    cancelled = cancel_message(header(Transaction.CANCEL, version=version), PROVIDER, batch)
+    cancelled = cancel_message(header(TransactionKind.CANCEL, version=version), PROVIDER, batch)
     assert SCHEMAS.violations(seal(asked, "utf-8"), version) == ()
     assert SCHEMAS.violations(seal(cancelled, "utf-8"), version) == ()
 

@@ -2,17 +2,17 @@
 
 import pytest
 
+from gateways.tiss.exchange import describe
 from gateways.tiss.judgement import Broken, HttpAnswer
 from gateways.tiss.redaction import personal_values, redact_text, redacted_xml, without
-from gateways.tiss.witness import describe
-from gateways.tiss.xml import Limits, parse
-from tests.unit.tiss.samples import CARD, DOCTOR, lote, message_in, sample
+from gateways.tiss.xml import XmlLimits, parse
+from tests.support.tiss_samples import CARD, DOCTOR, lote, message_in, sample
 
 RECEIPT = sample("response_protocoloRecebimento")
 
 
 def test_a_redacted_message_keeps_codes_and_numbers_and_nothing_else() -> None:
-    seen = redacted_xml(parse(sample("response_mensagemErro_1001_carteira"), Limits(1_000_000)))
+    seen = redacted_xml(parse(sample("response_mensagemErro_1001_carteira"), XmlLimits(1_000_000)))
     assert "<ans:codigoGlosa>1001</ans:codigoGlosa>" in seen
     assert "INVÁLIDO" not in seen
     assert "<ans:descricaoGlosa>[removed]</ans:descricaoGlosa>" in seen
@@ -26,19 +26,19 @@ def test_a_redacted_request_holds_neither_persons_nor_credentials() -> None:
 
 
 def test_attributes_and_mixed_text_are_removed() -> None:
-    root = parse(b'<numeroLote nome="Maria">1<b>Maria</b>Maria</numeroLote>', Limits(1_000))
+    root = parse(b'<numeroLote nome="Maria">1<b>Maria</b>Maria</numeroLote>', XmlLimits(1_000))
     assert redacted_xml(root) == "<numeroLote><b>[removed]</b></numeroLote>"
 
 
 def test_a_business_field_with_a_persons_name_in_it_is_removed_too() -> None:
     for name in (b"Maria da Silva", b"Maria"):
-        root = parse(b"<numeroProtocolo>" + name + b"</numeroProtocolo>", Limits(1_000))
+        root = parse(b"<numeroProtocolo>" + name + b"</numeroProtocolo>", XmlLimits(1_000))
         assert "Maria" not in redacted_xml(root)
 
 
 @pytest.mark.parametrize("number", ["52998224725", "529.982.247-25", "898001160651207"])
 def test_a_business_field_with_a_persons_number_in_it_is_removed_too(number: str) -> None:
-    root = parse(f"<numeroProtocolo>{number}</numeroProtocolo>".encode(), Limits(1_000))
+    root = parse(f"<numeroProtocolo>{number}</numeroProtocolo>".encode(), XmlLimits(1_000))
     assert redacted_xml(root) == "<numeroProtocolo>[removed]</numeroProtocolo>"
 
 

@@ -10,7 +10,7 @@ from gateways.tiss.names import Version
 from gateways.tiss.parties import Login, Provider
 from gateways.tiss.settings import PayerSettingsError, read_payers
 from gateways.tiss.transport import open_http
-from tests.unit.tiss.samples import payer
+from tests.support.tiss_samples import payer
 
 GOOD = """
 [payers.999999]

@@ -17,7 +17,7 @@ from gateways.tiss.outcomes import (
     Situation,
     Transient,
 )
-from tests.unit.tiss.samples import sample
+from tests.support.tiss_samples import sample
 
 RECEIPT = sample("response_protocoloRecebimento")
 STATUS = sample("response_situacaoProtocoloWS")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from structlog.testing import capture_logs
 
+from gateways.tiss.exchange import Exchange, seen
 from gateways.tiss.judgement import HttpAnswer
 from gateways.tiss.trace import trace_into
-from gateways.tiss.witness import Exchange, seen
-from tests.unit.tiss.samples import CARD, DOCTOR, NOW, PAYER, message_in, sample
+from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, message_in, sample
 
 CPF, CNS, PATIENT = "52998224725", "898001160651207", "Maria Aparecida da Silva"
 PERSONS = (CARD, DOCTOR, DOCTOR.upper(), CPF, "529.982.247-25", CNS, PATIENT, "Aparecida", "PREST0001")

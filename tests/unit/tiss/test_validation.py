@@ -6,7 +6,7 @@ from gateways.tiss.lote import read_lote
 from gateways.tiss.messages import lote_message, seal
 from gateways.tiss.names import Version, ans
 from gateways.tiss.validation import Schemas, Violation, unwritable
-from tests.unit.tiss.samples import file_bytes, file_text, header, message_in, sample
+from tests.support.tiss_samples import file_bytes, file_text, header, message_in, sample
 
 SCHEMAS = Schemas()
 SECRET = "98765432109876543210987"

@@ -11,14 +11,14 @@ from lxml import etree
 
 from gateways.tiss.names import ANS, INSTANCE, Version
 from gateways.tiss.validation import Schemas
-from gateways.tiss.xml import MAX_DEPTH, MAX_TAGS, Limits, XmlProblem, XmlRefusedError, parse
-from tests.unit.tiss.samples import message_in, sample
+from gateways.tiss.xml import MAX_DEPTH, MAX_TAGS, XmlLimits, XmlProblem, XmlRefusedError, parse
+from tests.support.tiss_samples import message_in, sample
 
-BOUND = Limits(1_000_000)
+BOUND = XmlLimits(1_000_000)
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
 
 
-def refused(data: bytes, limits: Limits = BOUND) -> XmlProblem:
+def refused(data: bytes, limits: XmlLimits = BOUND) -> XmlProblem:
     with pytest.raises(XmlRefusedError) as error:
         parse(data, limits)
     return error.value.problem
@@ -96,7 +96,7 @@ def test_depth_is_bounded() -> None:
 
 def test_size_and_number_of_tags_are_bounded() -> None:
     assert refused(b"<a>" + b"x" * 2_000_000 + b"</a>") is XmlProblem.TOO_LARGE
-    assert refused(b"<a>" + b"<b/>" * MAX_TAGS + b"</a>", Limits(10_000_000)) is XmlProblem.TOO_LARGE
+    assert refused(b"<a>" + b"<b/>" * MAX_TAGS + b"</a>", XmlLimits(10_000_000)) is XmlProblem.TOO_LARGE
     assert refused(b"   \n ") is XmlProblem.EMPTY
 
 

@@ -1,0 +1,152 @@
+"""The simulator: a real HTTP(S) server with one desk per payer."""
+
+import asyncio
+import contextlib
+import json
+import random
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from domain.ports import Clock
+from gateways.clock import EngineClockError
+from gateways.practice.simulator.answer import Answer
+from gateways.practice.simulator.ledger import Ledger, as_line
+from gateways.practice.simulator.payer import SimulatedPayer, SimulatorParts
+from gateways.practice.simulator.scenario import Scenario
+from gateways.practice.simulator.wire import HttpRequest, close, deliver, read_http
+from gateways.tiss.validation import Schemas
+
+_DOOR_SECONDS = 0.1
+_WITHOUT_TIME = Answer(500, b"")
+_FORBIDDEN = Answer(403, b"")
+_NOT_FOUND = Answer(404, b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """Where the simulator listens; port 0 chooses a free one."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    tls: ssl.SSLContext | None = None
+
+    @property
+    def asks_for_certificates(self) -> bool:
+        """Whether clients must show a certificate; without one they are told so in HTTP, as payers do."""
+        return self.tls is not None and self.tls.verify_mode is not ssl.CERT_NONE
+
+
+class Simulator:
+    """Payers at `url`/registroANS; the ledger at `url`/_ledger."""
+
+    def __init__(self, scenario: Scenario, stage: SimulatorParts, clock: Clock, listening: Listening) -> None:
+        self._scenario = scenario
+        self._stage = stage
+        self._clock = clock
+        self._listening = listening
+        self._desks = {payer.registro_ans: SimulatedPayer(payer, stage) for payer in scenario.payers}
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+        self.port = listening.port
+
+    @property
+    def ledger(self) -> Ledger:
+        """What reached the payers and what they took."""
+        return self._stage.ledger
+
+    @property
+    def url(self) -> str:
+        """The address without a payer."""
+        scheme = "https" if self._listening.tls else "http"
+        return f"{scheme}://{self._listening.host}:{self.port}"
+
+    async def open_door(self) -> None:
+        """Listen; after a closed door on the same port as before."""
+        if self._server is None:
+            self._server = await asyncio.start_server(
+                self._accept, self._listening.host, self.port, ssl=self._listening.tls
+            )
+            self.port = self._server.sockets[0].getsockname()[1]
+
+    async def close_door(self) -> None:
+        """Refuse connections; those that stand go on."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+
+    async def mind_the_door(self) -> None:
+        """Open and close it by the scenario, until cancelled."""
+        while True:
+            with contextlib.suppress(EngineClockError):
+                await (self.close_door() if self._is_closed(await self._clock.now()) else self.open_door())
+            await asyncio.sleep(_DOOR_SECONDS)
+
+    def _is_closed(self, now: datetime) -> bool:
+        return any(window.covers(now, self._stage.begun) for window in self._scenario.closed)
+
+    async def hang_up(self) -> None:
+        """End all connections."""
+        standing = list(self._connections)
+        for task in standing:
+            task.cancel()
+        await asyncio.gather(*standing, return_exceptions=True)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            if request := await read_http(reader):
+                stranger = self._listening.asks_for_certificates and not writer.get_extra_info("peercert")
+                await deliver(_FORBIDDEN if stranger else await self._answer(request), reader, writer)
+        finally:
+            await close(writer)
+
+    async def _answer(self, request: HttpRequest) -> Answer:
+        place = request.path.partition("?")[0].strip("/").partition("/")[0]
+        desk = self._desks.get(place)
+        if desk is None:
+            return self._shown(place) if request.method == "GET" else _NOT_FOUND
+        try:
+            now = await self._clock.now()
+            return desk.describe(now) if request.method == "GET" else desk.answer(request.body, now)
+        except EngineClockError:
+            return _WITHOUT_TIME
+
+    def _shown(self, place: str) -> Answer:
+        if place == "_health":
+            return Answer(200, b"ok")
+        if place != "_ledger":
+            return _NOT_FOUND
+        rows = [json.loads(as_line(entry)) for entry in self.ledger.entries]
+        return Answer(200, json.dumps(rows).encode())
+
+
+@asynccontextmanager
+async def simulated_payers(
+    scenario: Scenario, clock: Clock, listening: Listening | None = None, ledger: Ledger | None = None
+) -> AsyncIterator[Simulator]:
+    """A simulator that listens until the block ends."""
+    stage = SimulatorParts(
+        ledger=ledger or Ledger(),
+        schemas=Schemas(),
+        rng=random.Random(scenario.seed),  # noqa: S311  # a script's dice, not a secret
+        begun=await clock.now(),
+    )
+    simulator = Simulator(scenario, stage, clock, listening or Listening())
+    await simulator.open_door()
+    door = asyncio.create_task(simulator.mind_the_door()) if scenario.closed else None
+    try:
+        yield simulator
+    finally:
+        if door:
+            door.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await door
+        await simulator.close_door()
+        await simulator.hang_up()

@@ -1,0 +1,67 @@
+"""The hash chain of one claim's audit events: each seals itself and the one before it."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from persistence.database.canonical import fingerprint
+
+GENESIS = "0" * 64
+
+
+@dataclass(frozen=True, slots=True)
+class AuditDraft:
+    """An event before it has its place in the chain; `data` is canonical JSON."""
+
+    claim_id: str
+    event: str
+    at: datetime
+    job_key: int
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvent:
+    """An event in its place."""
+
+    claim_id: str
+    sequence: int
+    event: str
+    at: datetime
+    job_key: int
+    data: str
+    previous_hash: str
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a claim's chain ends; a claim without events ends at GENESIS."""
+
+    sequence: int = 0
+    hash: str = GENESIS
+
+
+def seal(draft: AuditDraft, head: Head) -> AuditEvent:
+    """Append a draft to a chain."""
+    sequence = head.sequence + 1
+    return AuditEvent(
+        claim_id=draft.claim_id,
+        sequence=sequence,
+        event=draft.event,
+        at=draft.at,
+        job_key=draft.job_key,
+        data=draft.data,
+        previous_hash=head.hash,
+        hash=_hash(draft, sequence, head.hash),
+    )
+
+
+def is_sealed(event: AuditEvent) -> bool:
+    """Whether an event still is what it was when it was sealed."""
+    draft = AuditDraft(event.claim_id, event.event, event.at, event.job_key, event.data)
+    return event.hash == _hash(draft, event.sequence, event.previous_hash)
+
+
+def _hash(draft: AuditDraft, sequence: int, previous_hash: str) -> str:
+    at = draft.at.astimezone(UTC).isoformat(timespec="microseconds")
+    return fingerprint([previous_hash, draft.claim_id, sequence, draft.event, at, draft.job_key, draft.data])

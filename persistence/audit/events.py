@@ -1,0 +1,74 @@
+"""The audit trail in the database: appended to, read, never changed."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import Row, func, insert, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from persistence.audit.chain import AuditEvent, Head
+from persistence.database.dialect import among
+from persistence.database.rows import row_of
+from persistence.tables import audit_events as events
+
+COLUMNS = tuple(events.c[name] for name in AuditEvent.__dataclass_fields__)
+
+
+class Audit:
+    """Events by claim, by time, and all of them page by page."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def heads(self, claim_ids: Collection[str]) -> Mapping[str, Head]:
+        """Where the chains of some claims end."""
+        ends = (
+            select(events.c.claim_id, func.max(events.c.sequence))
+            .where(among(self._connection, events.c.claim_id, claim_ids))
+            .group_by(events.c.claim_id)
+        )
+        query = select(events.c.claim_id, events.c.sequence, events.c.hash).where(
+            tuple_(events.c.claim_id, events.c.sequence).in_(ends)
+        )
+        return {row.claim_id: Head(row.sequence, row.hash) for row in await self._connection.execute(query)}
+
+    async def append(self, sealed: Iterable[AuditEvent]) -> None:
+        """Append events that know their place."""
+        await self._connection.execute(insert(events), [row_of(event) for event in sealed])
+
+    async def of_claim(self, claim_id: str) -> Sequence[AuditEvent]:
+        """A claim's events, oldest first."""
+        query = select(*COLUMNS).where(events.c.claim_id == claim_id).order_by(events.c.sequence)
+        return [_event(row) for row in await self._connection.execute(query)]
+
+    async def page(self, after: tuple[str, int], limit: int = 1_000) -> Sequence[AuditEvent]:
+        """Events of all claims, chain by chain, after a place in that order."""
+        place = tuple_(events.c.claim_id, events.c.sequence)
+        query = select(*COLUMNS).where(place > tuple_(*after)).order_by(events.c.claim_id, events.c.sequence)
+        return [_event(row) for row in await self._connection.execute(query.limit(limit))]
+
+    async def digest(self, start: datetime, end: datetime) -> tuple[int, str]:
+        """How many events a span of time has, and one hash over all their seals, row by row."""
+        query = (
+            select(events.c.hash)
+            .where(events.c.at >= start, events.c.at < end)
+            .order_by(events.c.claim_id, events.c.sequence)
+        )
+        number, total = 0, sha256()
+        async with self._connection.stream_scalars(query) as hashes:
+            async for one in hashes:
+                number += 1
+                total.update(one.encode())
+        return number, total.hexdigest()
+
+    async def oldest(self) -> datetime | None:
+        """When the trail begins."""
+        query = select(events.c.at).order_by(events.c.at).limit(1)
+        found: datetime | None = await self._connection.scalar(query)
+        return found
+
+
+def _event(row: Row[Any]) -> AuditEvent:
+    return AuditEvent(**row._mapping)

@@ -1,0 +1,252 @@
+"""Proves the audit trail: no event changed, removed or moved, and every decision follows from its policy."""
+
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import and_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.claim import ClaimId
+from domain.deadline import TooLate
+from domain.decision import RetryRequest, decide, scheduled
+from domain.errors import DomainError
+from domain.outputs import audit_record
+from domain.policy import Policy
+from domain.redaction import ADDRESS, NUMBER, REMOVED
+from persistence.audit.anchors import Anchor, Anchors, seal_of, span
+from persistence.audit.chain import GENESIS, AuditEvent, is_sealed
+from persistence.audit.cross_check import missed_decisions
+from persistence.audit.events import Audit
+from persistence.audit.trail import DECIDED, RECEIVED
+from persistence.repositories.policies import Policies
+from persistence.retention import LOG_YEARS_AT_LEAST, YEAR
+from persistence.tables import audit_events, retry_decisions
+
+PAGE = 1_000
+BEGINNING = datetime.min.replace(tzinfo=UTC)
+DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, DomainError)
+"""What reading something can raise that was written by nobody of ours."""
+NOT_RETENTION = f"but retention removes none before {LOG_YEARS_AT_LEAST} years and none ahead of time"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditProblem:
+    """One thing that is not as it should be."""
+
+    where: str
+    what: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a verification looked at."""
+
+    events: int = 0
+    decisions: int = 0
+    anchors: int = 0
+
+
+class Verification:
+    """One walk through the whole trail; `tally` counts as it goes."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+        self._policies: dict[tuple[str, str], Policy | None] = {}
+        self.tally = Tally()
+
+    async def problems(self, now: datetime) -> AsyncIterator[AuditProblem]:
+        """Everything that is wrong, chain by chain, then day by day; a row that nobody can read ends it."""
+        try:
+            async for problem in self._problems(now):
+                yield problem
+        except DAMAGE as error:  # SQLite keeps any text where a time should be
+            what = f"a row cannot be read ({type(error).__name__}): what comes after it was not looked at"
+            yield AuditProblem("the trail", what)
+
+    async def _problems(self, now: datetime) -> AsyncIterator[AuditProblem]:
+        anchors = await Anchors(self._connection).all()
+        pruned_until = max((span(a.day)[1] for a in anchors if is_pruned(a, now)), default=BEGINNING)
+        async for chain in self._chains():
+            for problem in chain_problems(chain, pruned_until):
+                yield problem
+            async for problem in self._wrong_decisions(chain):
+                yield problem
+        cut = set()
+        async for claim_id, problem in self._missing_trails(pruned_until):
+            cut.add(claim_id)
+            yield problem
+        async for claim_id, number in missed_decisions(self._connection, pruned_until):
+            if claim_id not in cut:
+                what = f"{number} decisions are told of elsewhere, but were removed with their audit events"
+                yield AuditProblem(claim_id, what)
+        async for problem in self._wrong_anchors(anchors, now):
+            yield problem
+
+    async def _chains(self) -> AsyncIterator[Sequence[AuditEvent]]:
+        """Each claim's events; a chain may reach over the end of a page."""
+        kept: list[AuditEvent] = []
+        place = ("", 0)
+        while page := await Audit(self._connection).page(place, PAGE):
+            place = page[-1].claim_id, page[-1].sequence
+            for claim_id, part in groupby(page, key=lambda event: event.claim_id):
+                if kept and kept[0].claim_id != claim_id:
+                    yield kept
+                    kept = []
+                kept.extend(part)
+        if kept:
+            yield kept
+
+    async def _wrong_decisions(self, chain: Sequence[AuditEvent]) -> AsyncIterator[AuditProblem]:
+        self.tally.events += len(chain)
+        received: dict[str, Any] = {}
+        for event in chain:
+            if event.event == RECEIVED:
+                received = _data(event)
+            elif event.event == DECIDED:
+                self.tally.decisions += 1
+                if problem := await self._decision_problem(event, received):
+                    yield AuditProblem(f"{event.claim_id} event {event.sequence}", problem)
+
+    async def _decision_problem(self, event: AuditEvent, received: dict[str, Any]) -> str | None:
+        decided = _data(event)
+        version, profile = str(decided.get("policyVersion")), str(received.get("profile"))
+        try:
+            policy = await self._policy(version, profile)
+        except DAMAGE as error:
+            return f"its policy {version} ({profile}) cannot be read ({type(error).__name__})"
+        if policy is None:
+            return f"its policy {version} ({profile}) is not kept"
+        return decision_problem(event, received, decided, policy)
+
+    async def _policy(self, version: str, profile: str) -> Policy | None:
+        asked = version, profile
+        if asked not in self._policies:
+            self._policies[asked] = await Policies(self._connection).find(version, profile)
+        return self._policies[asked]
+
+    async def _missing_trails(self, pruned_until: datetime) -> AsyncIterator[tuple[str, AuditProblem]]:
+        """Decisions whose events are gone: an end cut off a chain leaves no gap in it."""
+        end = and_(
+            audit_events.c.claim_id == retry_decisions.c.claim_id,
+            audit_events.c.sequence == retry_decisions.c.audit_sequence,
+        )
+        query = (
+            select(retry_decisions.c.claim_id, retry_decisions.c.audit_sequence)
+            .outerjoin_from(retry_decisions, audit_events, end)
+            .where(audit_events.c.event_id.is_(None), retry_decisions.c.decided_at >= pruned_until)
+        )
+        for row in await self._connection.execute(query):
+            where = f"{row.claim_id} event {row.audit_sequence}"
+            yield row.claim_id, AuditProblem(where, "the decision is kept, but its event is gone")
+
+    async def _wrong_anchors(self, anchors: Sequence[Anchor], now: datetime) -> AsyncIterator[AuditProblem]:
+        previous = GENESIS
+        for anchor in anchors:
+            self.tally.anchors += 1
+            where = f"anchor of {anchor.day}"
+            if anchor.previous_hash != previous or anchor.hash != seal_of(
+                anchor.day, anchor.digest, anchor.previous_hash
+            ):
+                yield AuditProblem(where, "it was changed, or the anchor before it was changed or removed")
+            previous = anchor.hash
+            if is_pruned(anchor, now):
+                continue
+            if anchor.pruned_at is not None:
+                when = anchor.pruned_at.isoformat(timespec="seconds")
+                yield AuditProblem(where, f"it says that its events were removed at {when}, {NOT_RETENTION}")
+            if await self._digest(anchor) != anchor.digest:
+                yield AuditProblem(where, "the events of that day are not those that were anchored")
+
+    async def _digest(self, anchor: Anchor) -> str:
+        return (await Audit(self._connection).digest(*span(anchor.day)))[1]
+
+
+def is_pruned(anchor: Anchor, now: datetime) -> bool:
+    """Whether retention removed the day's events; a removal that it cannot have made excuses nothing."""
+    due = span(anchor.day)[1] + LOG_YEARS_AT_LEAST * YEAR
+    return anchor.pruned_at is not None and due <= anchor.pruned_at <= now
+
+
+def chain_problems(chain: Sequence[AuditEvent], pruned_until: datetime) -> Iterator[AuditProblem]:
+    """What is wrong within one claim's chain; its beginning may be gone only where retention went."""
+    first = chain[0]
+    if first.sequence != 1 and pruned_until == BEGINNING:
+        yield AuditProblem(
+            f"{first.claim_id} event 1", f"missing: the chain begins with event {first.sequence}"
+        )
+    expected, previous = first.sequence, GENESIS if first.sequence == 1 else first.previous_hash
+    for event in chain:
+        where = f"{event.claim_id} event {event.sequence}"
+        if event.sequence != expected and event.at >= pruned_until:
+            yield AuditProblem(where, f"event {expected} before it is missing")
+        elif event.previous_hash != previous and event.sequence == expected:
+            yield AuditProblem(
+                where, "it does not follow the event before it: one of them was replaced or moved"
+            )
+        if not is_sealed(event):
+            yield AuditProblem(where, "it was changed")
+        expected, previous = event.sequence + 1, event.hash
+
+
+def decision_problem(
+    event: AuditEvent, received: dict[str, Any], decided: dict[str, Any], policy: Policy
+) -> str | None:
+    """Decide again with the kept policy; says what came out differently."""
+    try:
+        return _difference(event, received, decided, policy)
+    except DAMAGE as error:
+        return f"it cannot be decided again ({type(error).__name__})"
+
+
+def _difference(
+    event: AuditEvent, received: dict[str, Any], decided: dict[str, Any], policy: Policy
+) -> str | None:
+    again = audit_record(decide(_request(event, received), policy, event.at))
+    if _was_redacted(str(received["submissionError"])):
+        return _wait_problem(event, received, decided, policy)
+    differing = sorted(name for name in again if again[name] != decided.get(name))
+    return f"it does not follow from its policy: {', '.join(differing)}" if differing else None
+
+
+def _request(event: AuditEvent, received: dict[str, Any]) -> RetryRequest:
+    return RetryRequest(
+        claim_id=ClaimId(event.claim_id),
+        submission_error=received["submissionError"],
+        error_code=received["submissionErrorCode"],
+        retry_count=received["retryCount"],
+        deadline=_time(received.get("deadline")),
+    )
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def _was_redacted(error: str) -> bool:
+    """What was taken out of a text may have been what decided its class."""
+    return any(mark in error for mark in (NUMBER, ADDRESS, REMOVED)) or error.endswith("…")
+
+
+def _wait_problem(
+    event: AuditEvent, received: dict[str, Any], recorded: dict[str, Any], policy: Policy
+) -> str | None:
+    count = received["retryCount"]
+    if (count < policy.limits.max_retries) < bool(recorded["shouldRetry"]):
+        return "it does not follow from its policy: shouldRetry"
+    if not recorded["shouldRetry"]:
+        return None
+    wait = scheduled(_request(event, received), policy, event.at)
+    agrees = not isinstance(wait, TooLate) and wait.minutes == recorded["backoffMinutes"]
+    return None if agrees else "its wait does not follow from its policy"
+
+
+def _data(event: AuditEvent) -> dict[str, Any]:
+    try:
+        found = json.loads(event.data)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

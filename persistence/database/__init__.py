@@ -1,0 +1,1 @@
+"""How the database is opened and spoken to; no table is known here."""

@@ -1,0 +1,185 @@
+"""Opens the database: SQLite in WAL mode, safe under several processes, or PostgreSQL."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from domain.errors import Trouble
+
+READ_ONLY = "reenvio_read_only"
+ONE_MOMENT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+"""SQLite's write-ahead log gives every reading transaction as much by itself."""
+SQLITE_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "cache_size=-65536",  # KiB: the inner pages of a million decisions' indexes fit
+    "wal_autocheckpoint=8000",  # pages: a page that many commits touch is written back once
+)
+POSTGRES_SETTINGS = {
+    "application_name": "reenvio",
+    "idle_in_transaction_session_timeout": "30000",
+    "timezone": "UTC",
+}
+UNREACHABLE = (DBAPIError, PoolTimeoutError, OSError, TimeoutError)
+DISK_FULL = ("53100", "SQLITE_FULL")
+TOO_SLOW = "57014"
+LOCKED = ("55P03", "40P01", "SQLITE_BUSY", "SQLITE_LOCKED")
+PASSING = (
+    *("08", "40", "53", "55P03", "57P", TOO_SLOW, "58"),
+    *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN"),
+)
+"""Trouble with connections, conflicts, room, locks, shutdown and the system, in either database's codes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLimits:
+    """How many connections; how many seconds to wait for one, for a lock, for an answer (None: for ever).
+
+    A wait for a connection or a lock ends before the shortest time limit of a job (2 s), which then says why.
+    SQLite needs more patience: who waits there stands in no queue and may be overtaken.
+    """
+
+    connections: int = 10
+    pool_seconds: float = 1.5
+    lock_seconds: float = 1.5
+    busy_seconds: float = 3
+    connect_seconds: float = 5
+    command_seconds: float | None = 15
+
+
+class DatabaseError(Trouble):
+    """The database cannot be used; the text says why and which setting to look at."""
+
+
+def sqlite_url(file: Path) -> str:
+    """The address of an SQLite file."""
+    return f"sqlite+aiosqlite:///{file}"
+
+
+def open_database(url: str, limits: PoolLimits = PoolLimits()) -> AsyncEngine:  # noqa: B008  # frozen
+    """An engine for the address; SQLite gets write-ahead logging and immediate transactions."""
+    engine = _engine(url, limits)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine.sync_engine, "connect", partial(_prepare_sqlite, limits))
+        event.listen(engine.sync_engine, "begin", _begin)
+    return engine
+
+
+def looking(engine: AsyncEngine) -> Mapping[str, Any]:
+    """The options of a connection that only reads: all its statements see the same moment."""
+    return {READ_ONLY: True} | (ONE_MOMENT if engine.dialect.name == "postgresql" else {})
+
+
+async def answers(engine: AsyncEngine) -> bool:
+    """Whether the database answers a question right now; for readiness."""
+    try:
+        async with engine.connect() as connection:
+            await connection.execute(text("SELECT 1"))
+    except UNREACHABLE:
+        return False
+    return True
+
+
+def has_waited(error: Exception) -> bool:
+    """Whether the database made us wait before it gave up; asking again at once would wait as long again."""
+    locked = "database is locked" in str(error) or "lock timeout" in str(error)
+    return locked or _code(error) == TOO_SLOW or isinstance(error, PoolTimeoutError | TimeoutError)
+
+
+def is_locked_out(error: BaseException) -> bool:
+    """Whether somebody else held what the work needed; that passes."""
+    return _code(error).startswith(LOCKED)
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether the database is in trouble and not the work, so that waiting helps."""
+    if isinstance(error, DatabaseError):
+        return error.__cause__ is not None and may_pass(error.__cause__)
+    if not isinstance(error, DBAPIError):
+        return isinstance(error, UNREACHABLE)
+    return _code(error).startswith(PASSING) or error.connection_invalidated
+
+
+@contextmanager
+def reachable() -> Iterator[None]:
+    """Turn a database that does not answer into one line of advice."""
+    try:
+        yield
+    except UNREACHABLE as error:
+        raise DatabaseError(_advice(error)) from error
+
+
+def _advice(error: BaseException) -> str:
+    if _code(error).startswith(DISK_FULL):
+        return "The database's disk is full: make room there; nothing is lost, and work goes on by itself."
+    kind = type(error).__name__
+    return f"The database does not answer ({kind}): see that it runs and that DATABASE_URL is right."
+
+
+def _code(error: BaseException) -> str:
+    """PostgreSQL's state or SQLite's code of an error, or nothing."""
+    orig = getattr(error, "orig", None)
+    return getattr(orig, "sqlstate", None) or getattr(orig, "sqlite_errorname", None) or ""
+
+
+def _engine(url: str, limits: PoolLimits) -> AsyncEngine:
+    try:
+        parsed = make_url(url)
+        if parsed.get_backend_name() == "sqlite" and parsed.database:
+            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+            sqlite3.connect(parsed.database).close()  # the driver's thread would only print a traceback
+        return create_async_engine(
+            parsed,
+            hide_parameters=True,  # errors must not quote values
+            pool_size=limits.connections,
+            max_overflow=0,
+            pool_timeout=limits.pool_seconds,
+            connect_args=_connect_arguments(parsed, limits),
+        )
+    except (SQLAlchemyError, sqlite3.Error, ImportError, OSError) as error:
+        raise DatabaseError(
+            f"The database cannot be opened ({type(error).__name__}): set DATABASE_URL to an address such as "
+            "sqlite+aiosqlite:////folder/reenvio.db, or unset it for an SQLite file of our own."
+        ) from error
+
+
+def _connect_arguments(url: URL, limits: PoolLimits) -> dict[str, Any]:
+    if url.get_driver_name() != "asyncpg":
+        return {}
+    waits = {
+        "lock_timeout": str(_millis(limits.lock_seconds)),
+        "statement_timeout": str(_millis(limits.command_seconds or 0)),
+    }
+    return {
+        "timeout": limits.connect_seconds,
+        "command_timeout": limits.command_seconds,
+        "server_settings": POSTGRES_SETTINGS | waits,
+    }
+
+
+def _prepare_sqlite(limits: PoolLimits, connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver would otherwise begin transactions by itself
+    cursor = connection.cursor()
+    for pragma in (f"busy_timeout={_millis(limits.busy_seconds)}", *SQLITE_PRAGMAS):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    # A transaction that reads first and writes later would fail at once when another process writes.
+    only_reads = connection.get_execution_options().get(READ_ONLY, False)
+    connection.exec_driver_sql("BEGIN" if only_reads else "BEGIN IMMEDIATE")
+
+
+def _millis(seconds: float) -> int:
+    return round(seconds * 1000)

@@ -1,0 +1,130 @@
+"""Writes decisions down, several in one transaction: decision, audit events, outbox, claim, journal."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.claim_state import ClaimState
+from domain.events import events_of, payload
+from persistence.audit.chain import AuditEvent, Head, seal
+from persistence.audit.events import Audit
+from persistence.audit.trail import trail_of
+from persistence.database.canonical import canonical
+from persistence.repositories.claims import Claims, Move
+from persistence.repositories.decisions import Decisions, StoredDecision, stored_form
+from persistence.repositories.draft import DecisionDraft, Recorded
+from persistence.repositories.journal import GIVEN_UP, RETRY_SCHEDULED, Journal, JournalNote
+from persistence.repositories.outbox import Outbox, OutboxEvent, event_id
+from persistence.repositories.policies import Policies
+
+History = Sequence[StoredDecision]
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionEntry:
+    """All that one new decision adds."""
+
+    decision: StoredDecision
+    trail: tuple[AuditEvent, ...]
+    facts: tuple[OutboxEvent, ...]
+    move: Move
+    note: JournalNote
+
+
+class DecisionLog:
+    """Decisions of different claims, recorded together; the caller commits."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
+        """Keep each draft, unless its job was answered before: then that answer stands."""
+        histories = await self._histories(drafts)
+        known = [_known(draft, histories[draft.claim_id]) for draft in drafts]
+        await self._write([draft for draft, old in zip(drafts, known, strict=True) if not old], histories)
+        return [
+            Recorded(old.result, is_new=False) if old else Recorded(draft.result, is_new=True)
+            for draft, old in zip(drafts, known, strict=True)
+        ]
+
+    async def _histories(self, drafts: Sequence[DecisionDraft]) -> Mapping[str, History]:
+        histories: defaultdict[str, list[StoredDecision]] = defaultdict(list)
+        for stored in await Decisions(self._connection).of_claims({draft.claim_id for draft in drafts}):
+            histories[stored.claim_id].append(stored)
+        return histories
+
+    async def _write(self, drafts: Sequence[DecisionDraft], histories: Mapping[str, History]) -> None:
+        if not drafts:
+            return
+        connection = self._connection
+        heads = await Audit(connection).heads({draft.claim_id for draft in drafts})
+        entries = [
+            _entry(draft, histories[draft.claim_id], heads.get(draft.claim_id, Head())) for draft in drafts
+        ]
+        now = drafts[0].decision.decided_at
+        await Policies(connection).keep((draft.policy for draft in drafts), now=now)
+        await Decisions(connection).keep(entry.decision for entry in entries)
+        await Audit(connection).append(event for entry in entries for event in entry.trail)
+        await Outbox(connection).add(fact for entry in entries for fact in entry.facts)
+        await Claims(connection).move_all(entry.move for entry in entries)
+        await Journal(connection).write_all(entry.note for entry in entries)
+
+
+def _known(draft: DecisionDraft, history: History) -> StoredDecision | None:
+    return next((stored for stored in reversed(history) if stored.answers(draft)), None)
+
+
+def _entry(draft: DecisionDraft, history: History, head: Head) -> DecisionEntry:
+    trail: list[AuditEvent] = []
+    for event in trail_of(draft):
+        trail.append(seal(event, Head(trail[-1].sequence, trail[-1].hash) if trail else head))
+    stored = stored_form(draft, round_=_round(draft, history), audit_sequence=trail[-1].sequence)
+    return DecisionEntry(stored, tuple(trail), _facts(draft, stored, history), _move(draft), _note(draft))
+
+
+def _round(draft: DecisionDraft, history: History) -> int:
+    asked = draft.asked_count, draft.process_instance_key
+    return sum((stored.retry_count, stored.process_instance_key) == asked for stored in history)
+
+
+def _facts(draft: DecisionDraft, stored: StoredDecision, history: History) -> tuple[OutboxEvent, ...]:
+    instance = draft.process_instance_key
+    failures = [old.decided_at for old in history if old.process_instance_key == instance]
+    events = events_of(
+        draft.decision,
+        draft.policy.profile,
+        version=len(history) + 1,
+        first_failure=min(failures, default=draft.decision.decided_at),
+    )
+    identity = (draft.claim_id, stored.retry_count, instance, stored.round)
+    return tuple(
+        OutboxEvent(
+            event_id=event_id(*identity, type(event).__name__),
+            claim_id=draft.claim_id,
+            type=type(event).__name__,
+            payload=canonical(payload(event)),
+            created_at=draft.decision.decided_at,
+        )
+        for event in events
+    )
+
+
+def _move(draft: DecisionDraft) -> Move:
+    decision, retry = draft.decision, draft.retry
+    return Move(
+        claim_id=draft.claim_id,
+        state=ClaimState.WAITING if retry else ClaimState.FAILED,
+        retry_count=decision.retry_count,
+        next_retry_time=retry.next_retry_time if retry else None,
+        reason=decision.reason,
+        updated_at=decision.decided_at,
+    )
+
+
+def _note(draft: DecisionDraft) -> JournalNote:
+    decision, retry = draft.decision, draft.retry
+    event = RETRY_SCHEDULED if retry else GIVEN_UP
+    detail = f"{decision.reason}, in {retry.backoff_minutes} min" if retry else decision.reason
+    return JournalNote(draft.claim_id, decision.decided_at, event, detail)

@@ -1,0 +1,1 @@
+"""Sensitive values: their cipher and its keys."""

@@ -1,0 +1,1 @@
+"""One module per kind of row: reads and writes it, never commits."""

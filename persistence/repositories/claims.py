@@ -1,0 +1,152 @@
+"""Claims: one row each, saying where it stands."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, bindparam, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.claim_state import ClaimState
+from persistence.database.rows import row_of
+from persistence.tables import claims
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """A claim as stored."""
+
+    claim_id: str
+    payer_id: str
+    state: ClaimState
+    retry_count: int
+    next_retry_time: datetime | None
+    protocol_number: str | None
+    reason: str | None
+    updated_at: datetime
+    created_at: datetime | None = None
+    deadline: datetime | None = None
+    content_hash: str | None = None
+    batch_number: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A claim that comes in with its file."""
+
+    claim_id: str
+    payer_id: str
+    deadline: datetime
+    content_hash: str
+    batch_number: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which claims to list; None does not narrow."""
+
+    state: ClaimState | None = None
+    payer_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Where a decision takes a claim."""
+
+    claim_id: str
+    state: ClaimState
+    retry_count: int
+    next_retry_time: datetime | None
+    reason: str
+    updated_at: datetime
+
+
+_MOVED: dict[str, object] = {
+    name: bindparam(f"to_{name}") for name in Move.__dataclass_fields__ if name != "claim_id"
+}
+
+
+class Claims:
+    """Claims by id and by state."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def find(self, claim_id: str) -> ClaimRow | None:
+        """The claim, or None."""
+        found = await self._connection.execute(select(claims).where(claims.c.claim_id == claim_id))
+        row = found.one_or_none()
+        return None if row is None else _claim(row)
+
+    async def all(self) -> Sequence[ClaimRow]:
+        """Every claim, by id."""
+        rows = await self._connection.execute(select(claims).order_by(claims.c.claim_id))
+        return [_claim(row) for row in rows]
+
+    async def newest(self, wanted: Wanted, limit: int) -> Sequence[ClaimRow]:
+        """The claims that came last, newest first."""
+        query = select(claims).order_by(claims.c.created_at.desc(), claims.c.claim_id).limit(limit)
+        if wanted.state:
+            query = query.where(claims.c.state == wanted.state)
+        if wanted.payer_id:
+            query = query.where(claims.c.payer_id == wanted.payer_id)
+        return [_claim(row) for row in await self._connection.execute(query)]
+
+    async def received(self, before: datetime, limit: int) -> Sequence[ClaimRow]:
+        """Claims that came in before a moment and have not left yet, the longest waiting first."""
+        waiting = (claims.c.state == ClaimState.RECEIVED) & (claims.c.updated_at < before)
+        query = select(claims).where(waiting).order_by(claims.c.updated_at).limit(limit)
+        return [_claim(row) for row in await self._connection.execute(query)]
+
+    async def of_batch(self, payer_ids: Sequence[str], batch_number: str) -> Sequence[ClaimRow]:
+        """The claims that are a batch of this number to one of these payers, by id."""
+        same = (claims.c.batch_number == batch_number) & claims.c.payer_id.in_(payer_ids)
+        rows = await self._connection.execute(select(claims).where(same).order_by(claims.c.claim_id))
+        return [_claim(row) for row in rows]
+
+    async def touch_received(self, claim_id: str, *, now: datetime) -> None:
+        """Note that a received claim was looked after, if it still waits."""
+        mine = (claims.c.claim_id == claim_id) & (claims.c.state == ClaimState.RECEIVED)
+        await self._connection.execute(update(claims).where(mine).values(updated_at=now))
+
+    async def receive(self, arrival: Arrival, *, now: datetime) -> None:
+        """Create a claim that came in with its file."""
+        row = row_of(arrival) | {"state": ClaimState.RECEIVED, "created_at": now, "updated_at": now}
+        await self._connection.execute(insert(claims).values(row))
+
+    async def correct(self, claim_id: str, *, content_hash: str, batch_number: str) -> bool:
+        """Note a corrected file; False when the claim is not in review any more."""
+        mine = (claims.c.claim_id == claim_id) & (claims.c.state == ClaimState.IN_REVIEW)
+        changes = {"content_hash": content_hash, "batch_number": batch_number}
+        return (await self._connection.execute(update(claims).where(mine).values(changes))).rowcount == 1
+
+    async def put(
+        self, claim_id: str, payer_id: str, state: ClaimState, *, now: datetime, **changes: object
+    ) -> None:
+        """Create the claim in a state, or move it there."""
+        if await self.move(claim_id, state, now=now, payer_id=payer_id, **changes):
+            return
+        row = {"claim_id": claim_id, "payer_id": payer_id, "state": state} | changes
+        await self._connection.execute(insert(claims).values(row | {"created_at": now, "updated_at": now}))
+
+    async def move(self, claim_id: str, state: ClaimState, *, now: datetime, **changes: object) -> bool:
+        """Move a known claim to a state; False when there is no such claim.
+
+        A wait belongs to one state only: without a new one, `next_retry_time` is cleared.
+        """
+        values = {"state": state, "updated_at": now, "next_retry_time": None} | changes
+        done = await self._connection.execute(
+            update(claims).where(claims.c.claim_id == claim_id).values(values)
+        )
+        return done.rowcount == 1
+
+    async def move_all(self, moves: Iterable[Move]) -> None:
+        """Move several claims at once; those that are not known here stay unknown."""
+        statement = update(claims).where(claims.c.claim_id == bindparam("to_claim_id")).values(_MOVED)
+        rows = [{f"to_{name}": value for name, value in row_of(move).items()} for move in moves]
+        await self._connection.execute(statement, rows)
+
+
+def _claim(row: Row[Any]) -> ClaimRow:
+    return ClaimRow(**(dict(row._mapping) | {"state": ClaimState(row.state)}))

@@ -1,0 +1,53 @@
+"""Legal holds: claims of which nothing may be removed, whatever their age."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.redaction import redact
+from persistence.database.dialect import insert_into
+from persistence.tables import legal_holds as holds
+
+_CASE = re.compile(r"(?<!\d)(\d{7}-\d\d\.\d{4}\.\d\.\d\d\.\d{4})(?!\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class LegalHold:
+    """A claim on hold, and why."""
+
+    claim_id: str
+    reason: str
+    placed_at: datetime
+
+
+class LegalHolds:
+    """Holds by claim."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def place(self, hold: LegalHold) -> bool:
+        """Hold a claim, its reason redacted; False when it is held already."""
+        row = {"claim_id": hold.claim_id, "reason": _redacted(hold.reason), "placed_at": hold.placed_at}
+        statement = insert_into(self._connection, holds).values(row).on_conflict_do_nothing()
+        placed = await self._connection.execute(statement.returning(holds.c.claim_id))
+        return placed.scalar_one_or_none() is not None
+
+    async def release(self, claim_id: str) -> bool:
+        """Let a claim go; False when it was not held."""
+        released = await self._connection.execute(delete(holds).where(holds.c.claim_id == claim_id))
+        return released.rowcount == 1
+
+    async def all(self) -> Sequence[LegalHold]:
+        """Every hold, oldest first."""
+        query = select(holds.c.claim_id, holds.c.reason, holds.c.placed_at).order_by(holds.c.placed_at)
+        return [LegalHold(*row) for row in await self._connection.execute(query)]
+
+
+def _redacted(reason: str) -> str:
+    """Without persons, but with the numbers that Brazilian courts give their cases."""
+    return "".join(part if _CASE.fullmatch(part) else redact(part) for part in _CASE.split(reason))

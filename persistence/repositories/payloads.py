@@ -1,0 +1,50 @@
+"""The files of claims, encrypted; each is tied to its claim, so that rows cannot be exchanged."""
+
+import zlib
+from datetime import datetime
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from persistence.database.dialect import insert_into
+from persistence.encryption.cipher import Cipher
+from persistence.tables import claim_payloads as payloads
+
+
+def seal_payload(cipher: Cipher, claim_id: str, data: bytes) -> str:
+    """A claim's file for storage."""
+    return cipher.encrypt_bytes(zlib.compress(data), context=_context(claim_id))
+
+
+def open_payload(cipher: Cipher, claim_id: str, stored: str) -> bytes:
+    """A claim's file from storage; a CipherError when the key is missing or the row is another claim's."""
+    return zlib.decompress(cipher.decrypt_bytes(stored, context=_context(claim_id)))
+
+
+class Payloads:
+    """One file per claim, as ciphertext."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def put(self, claim_id: str, ciphertext: str, *, now: datetime) -> None:
+        """Keep a claim's file, in place of an earlier one."""
+        values = {"ciphertext": ciphertext, "stored_at": now}
+        statement = insert_into(self._connection, payloads).values(values | {"claim_id": claim_id})
+        await self._connection.execute(
+            statement.on_conflict_do_update(index_elements=["claim_id"], set_=values)
+        )
+
+    async def find(self, claim_id: str) -> str | None:
+        """The claim's file, or None."""
+        query = select(payloads.c.ciphertext).where(payloads.c.claim_id == claim_id)
+        return await self._connection.scalar(query)
+
+    async def opened(self, claim_id: str, cipher: Cipher) -> bytes | None:
+        """The claim's file in clear, or None; a CipherError as `open_payload` raises it."""
+        stored = await self.find(claim_id)
+        return None if stored is None else open_payload(cipher, claim_id, stored)
+
+
+def _context(claim_id: str) -> str:
+    return f"claim payload {claim_id}"

@@ -1,0 +1,101 @@
+"""Policies as they were when they decided, so that an auditor can decide again."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.backoff import RetryLimits
+from domain.catalog import Category, ErrorClassification, catalog_of
+from domain.policy import EmptyError, GiveUp, Policy, Profile, RuleIds, Shape
+from persistence.database.canonical import canonical
+from persistence.database.dialect import insert_into
+from persistence.tables import policies
+
+
+class Policies:
+    """Policies by the version that decisions carry."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def keep(self, used: Iterable[Policy], *, now: datetime) -> None:
+        """Keep policies that are not kept yet."""
+        by_key = {key(policy): policy for policy in used}
+        known = select(policies.c.policy_version).where(policies.c.policy_version.in_(by_key))
+        for kept in await self._connection.scalars(known):
+            del by_key[kept]
+        if by_key:
+            statement = insert_into(self._connection, policies).on_conflict_do_nothing()
+            await self._connection.execute(statement, [_row(policy, now) for policy in by_key.values()])
+
+    async def find(self, version: str, profile: str) -> Policy | None:
+        """The policy of a decision, under the profile it was made with."""
+        query = select(policies.c.document).where(policies.c.policy_version == f"{version}/{profile}")
+        found = await self._connection.scalar(query)
+        return None if found is None else restored(found)
+
+
+def _row(policy: Policy, now: datetime) -> dict[str, object]:
+    return {"policy_version": key(policy), "document": document(policy), "first_used_at": now}
+
+
+def key(policy: Policy) -> str:
+    """What tells one policy in use from another: its version, its content and its profile."""
+    return f"{policy.label}/{policy.profile.name}"
+
+
+def document(policy: Policy) -> str:
+    """Everything that the decision depends on, as canonical JSON."""
+    profile = policy.profile
+    return canonical(
+        {
+            "version": policy.version,
+            "fingerprint": policy.fingerprint,
+            "limits": asdict(policy.limits),
+            "categories": [asdict(category) for category in policy.catalog.categories],
+            "refusals": sorted(policy.catalog.refusals),
+            "profile": asdict(profile),
+            "zone": str(policy.zone),
+            "jitter_key": policy.jitter_key,
+            "on_give_up": policy.on_give_up,
+        }
+    )
+
+
+def restored(text: str) -> Policy:
+    """The policy of a document."""
+    kept = json.loads(text)
+    profile = _profile(kept["profile"])
+    return Policy(
+        version=kept["version"],
+        fingerprint=kept["fingerprint"],
+        limits=RetryLimits(**kept["limits"]),
+        catalog=catalog_of((_category(c) for c in kept["categories"]), refusals=kept["refusals"]),
+        profile=profile,
+        profiles={profile.name: profile},
+        zone=ZoneInfo(kept["zone"]),
+        jitter_key=kept["jitter_key"],
+        on_give_up=GiveUp(kept["on_give_up"]),
+    )
+
+
+def _profile(kept: dict[str, Any]) -> Profile:
+    return Profile(
+        name=kept["name"],
+        shape=Shape(kept["shape"]),
+        unknown=ErrorClassification(kept["unknown"]),
+        empty_error=EmptyError(kept["empty_error"]),
+        reason=kept["reason"],
+        rules=RuleIds(**kept["rules"]),
+    )
+
+
+def _category(kept: dict[str, Any]) -> Category:
+    lists = {name: tuple(entries) for name, entries in kept.items() if isinstance(entries, list)}
+    return Category(**(kept | lists))

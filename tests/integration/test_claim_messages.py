@@ -1,0 +1,127 @@
+"""What people may say to a claim: once per wait, nothing blind, and no text that is no number."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from bpmn.names import ReviewDecision, ReviewReason
+from domain.claim import ClaimId
+from domain.claim_state import ClaimState
+from gateways.zeebe.commands import ZeebeCommands
+from gateways.zeebe.connection import Plaintext, open_channel
+from persistence.repositories.attempts import ANSWER_LOST
+from persistence.repositories.reviews import Review
+from persistence.store import Store
+from tests.support.builders import NOW, later
+from tests.support.faults.messages import PostOffice, post_office
+from workers.claims.messages import ClaimMessages, ClaimRefusal
+
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+CLAIM = ClaimId("CLM-DESK-1")
+RECOVERED = ReviewDecision.PROTOCOL_RECOVERED
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A desk, its claim, and the messages that leave."""
+
+    desk: ClaimMessages
+    store: Store
+    office: PostOffice
+
+    async def waits(self, minutes: int) -> None:
+        until = later(minutes=minutes)
+        async with self.store.transaction() as tx:
+            await tx.claims.put(CLAIM.value, "p", ClaimState.WAITING, now=NOW, next_retry_time=until)
+
+    async def is_in_review(self, reason: ReviewReason) -> None:
+        async with self.store.transaction() as tx:
+            await tx.claims.put(CLAIM.value, "p", ClaimState.IN_REVIEW, now=NOW)
+            await tx.reviews.open(Review(CLAIM.value, 0, reason, None), job_key=1, now=NOW)
+
+    async def was_sent(self, outcome: str | None) -> None:
+        async with self.store.transaction() as tx:
+            attempt = await tx.attempts.start(CLAIM.value, 1, now=NOW)
+            if outcome:
+                await tx.attempts.finish(CLAIM.value, attempt, outcome, None, now=NOW)
+
+    @property
+    def said(self) -> list[str]:
+        return [message.name for message in self.office.taken]
+
+
+@pytest.fixture
+async def scene(store: Store) -> AsyncIterator[Scene]:
+    async with post_office() as office, open_channel(Plaintext(office.address)) as channel:
+        yield Scene(ClaimMessages(store, ZeebeCommands(channel)), store, office)
+
+
+async def test_a_wait_is_ended_once_and_the_next_one_is_another(scene: Scene) -> None:
+    await scene.waits(5)
+    assert await scene.desk.retry_now(CLAIM) is True
+    assert await scene.desk.retry_now(CLAIM) is False
+    assert scene.said == ["retry-now"]
+    await scene.waits(15)
+    assert await scene.desk.retry_now(CLAIM) is True
+    assert len({message.messageId for message in scene.office.taken}) == 2
+
+
+async def test_a_wake_up_is_gone_before_the_next_wait(scene: Scene) -> None:
+    await scene.waits(5)
+    await scene.desk.retry_now(CLAIM)
+    assert scene.office.taken[0].timeToLive == 10_000
+
+
+async def test_only_a_claim_that_waits_is_woken(scene: Scene) -> None:
+    await scene.is_in_review(ReviewReason.PERMANENT_ERROR)
+    with pytest.raises(ClaimRefusal, match="only while it is WAITING"):
+        await scene.desk.retry_now(CLAIM)
+
+
+@pytest.mark.parametrize("outcome", [None, ANSWER_LOST], ids=["no answer", "lost answer"])
+async def test_what_the_payer_may_have_is_not_cancelled_unknowingly(
+    scene: Scene, outcome: str | None
+) -> None:
+    await scene.was_sent(outcome)
+    await scene.waits(5)
+    with pytest.raises(ClaimRefusal, match=r"The payer may have CLM-DESK-1.* --although-sent"):
+        await scene.desk.cancel(CLAIM)
+    assert scene.said == []
+    await scene.desk.cancel(CLAIM, although_sent=True)
+    assert scene.said == ["claim-cancelled"]
+
+
+async def test_what_the_payer_has_is_not_cancelled_unknowingly(scene: Scene) -> None:
+    await scene.is_in_review(ReviewReason.PROTOCOL_MISSING)
+    with pytest.raises(ClaimRefusal, match=r"The payer has CLM-DESK-1 .* PROTOCOL_RECOVERED or WRITE_OFF"):
+        await scene.desk.cancel(CLAIM)
+    await scene.desk.cancel(CLAIM, although_sent=True)
+    assert scene.said == ["claim-cancelled"]
+
+
+async def test_what_did_not_arrive_is_cancelled(scene: Scene) -> None:
+    await scene.was_sent("FAILED")
+    await scene.waits(5)
+    await scene.desk.cancel(CLAIM)
+    assert scene.said == ["claim-cancelled"]
+
+
+@pytest.mark.parametrize("text", ["Maria Silva", "9" * 13, "1\n2"])
+async def test_a_text_that_is_no_protocol_number_does_not_reach_the_engine(scene: Scene, text: str) -> None:
+    await scene.is_in_review(ReviewReason.PROTOCOL_MISSING)
+    with pytest.raises(ClaimRefusal, match="1 to 12 characters") as refused:
+        await scene.desk.decide_review(CLAIM, RECOVERED, protocol_number=text)
+    assert text not in str(refused.value)
+    with pytest.raises(ClaimRefusal, match="needs the protocol number"):
+        await scene.desk.decide_review(CLAIM, RECOVERED)
+    with pytest.raises(ClaimRefusal, match="not for WRITE_OFF"):
+        await scene.desk.decide_review(CLAIM, ReviewDecision.WRITE_OFF, protocol_number="900000000001")
+    assert scene.said == []
+
+
+async def test_a_protocol_number_does(scene: Scene) -> None:
+    await scene.is_in_review(ReviewReason.PROTOCOL_MISSING)
+    await scene.desk.decide_review(CLAIM, RECOVERED, protocol_number="900000000001")
+    assert json.loads(scene.office.taken[0].variables)["protocolNumber"] == "900000000001"

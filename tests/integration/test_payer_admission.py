@@ -1,0 +1,456 @@
+"""submit-claim at the payer's door: held without an attempt, stopped for credentials, woken in time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import pytest
+
+from domain.breaker import Go, Hold, Verdict
+from domain.claim_state import ClaimState
+from domain.errors import Trouble
+from domain.payer_status import PRACTICE, PayerLimits, PayerState, PayerStatus, PlannedDowntime
+from domain.submission import (
+    Accepted,
+    AccessDenied,
+    AnswerLost,
+    Duplicate,
+    Failed,
+    Glosa,
+    SendOutcome,
+    Submission,
+)
+from gateways.tiss.settings import PayerSettings
+from persistence.encryption.keys import cipher_of, new_key
+from persistence.repositories.payloads import seal_payload
+from persistence.repositories.reviews import Review
+from persistence.store import Store
+from tests.support.builders import NOW, later
+from tests.support.tiss_samples import payer as payer_settings
+from workers.jobs import all_handlers
+from workers.payers import orders
+from workers.payers.admission import Candidate, foreseen
+from workers.payers.limits import LimitsByPayer, limits_by_payer, limits_from
+from workers.payers.status import overview
+from workers.payers.waking import Waker
+from workers.policy import load_policy
+from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
+from workers.runtime.outcome_json import from_json
+from workers.upkeep.probing import probe_all
+
+PAYER = "999999"
+DOWN = Failed("SERVICE_UNAVAILABLE - 503", "HTTP:503", payer_down=True)
+DENIED = AccessDenied("UNAUTHORIZED - login or password is wrong", "FAULT:LoginInvalido")
+QUICK = PayerLimits(per_minute=None, threshold=2, needs_proof=False)
+
+
+@dataclass
+class Scene:
+    """A payer whose answers tests choose, a clock they move, and who was woken."""
+
+    store: Store
+    limits: PayerLimits = QUICK
+    moment: datetime = NOW
+    answer: SendOutcome = field(default_factory=lambda: Accepted("P-1"))
+    sent: list[str] = field(default_factory=list)
+    woken: list[str] = field(default_factory=list)
+    settings: Mapping[str, PayerSettings] = field(default_factory=dict)
+    trouble: Exception | None = None
+
+    async def now(self) -> datetime:
+        return self.moment
+
+    async def send(self, submission: Submission, _now: datetime) -> SendOutcome:
+        self.sent.append(submission.claim_id)
+        return self.answer
+
+    async def wake_up(self, claim_id: str) -> None:
+        if self.trouble:
+            raise self.trouble
+        self.woken.append(claim_id)
+
+    @property
+    def waker(self) -> Waker:
+        return Waker(self.store, LimitsByPayer({PAYER: self.limits}, PRACTICE, self.settings), self.wake_up)
+
+    def handler(self, job_type: str) -> JobHandler:
+        cipher = cipher_of(new_key("k1"))
+        handlers = all_handlers(self.store, self, load_policy, self, cipher=cipher, waker=self.waker)
+        [found] = [handler for handler in handlers if handler.type == job_type]
+        return found
+
+    async def submit(self, number: int, *, key: int | None = None, **variables: object) -> Outcome:
+        """Deliver the claim's job."""
+        given = {"claimId": f"CLM-D-{number}", "payerId": PAYER} | variables
+        job = Job(key or number, "submit-claim", "Task_SubmitClaim", number, 3, {}, given)
+        return await self.handler("submit-claim").handle(job)
+
+    async def status(self) -> PayerStatus:
+        async with self.store.reading() as tx:
+            status = await tx.payers.find(PAYER)
+        assert status
+        return status
+
+    async def fail_twice(self) -> None:
+        """An outage that opens the breaker."""
+        self.answer = DOWN
+        for number in (101, 102):
+            await self.submit(number)
+        assert (await self.status()).state is PayerState.OPEN
+
+
+@pytest.fixture
+def scene(store: Store) -> Scene:
+    return Scene(store)
+
+
+async def says_up(_settings: PayerSettings) -> bool:
+    return True
+
+
+def resume_at(outcome: Outcome) -> datetime:
+    assert isinstance(outcome, Throw)
+    assert outcome.code == "PAYER_UNAVAILABLE"
+    return datetime.fromisoformat(outcome.variables["resumeAt"])
+
+
+async def test_while_the_breaker_is_open_nothing_is_sent_and_no_attempt_is_written(scene: Scene) -> None:
+    await scene.fail_twice()
+    outcome = await scene.submit(1)
+    assert resume_at(outcome) == later(minutes=5)
+    assert await scene.submit(1) == outcome  # a redelivery
+    assert scene.sent == ["CLM-D-101", "CLM-D-102"]
+    async with scene.store.reading() as tx:
+        claim = await tx.claims.find("CLM-D-1")
+        assert claim
+        assert (claim.state, claim.next_retry_time) == (ClaimState.WAITING, later(minutes=5))
+        assert await tx.attempts.count("CLM-D-1") == 0
+        assert await tx.attempts.of_job(1) is None
+        assert [entry.event for entry in await tx.journal.of_claim("CLM-D-1")] == ["payer_unavailable"]
+
+
+async def test_what_a_claim_would_meet_at_the_door_is_told_without_changing_anything(scene: Scene) -> None:
+    claim = Candidate("CLM-D-1", PAYER)
+
+    async def prospect() -> Verdict:
+        return await scene.store.look(lambda tx: foreseen(tx, claim, scene.limits, scene.moment))
+
+    assert await prospect() == Go()
+    await scene.fail_twice()
+    before = await scene.status()
+    told = await prospect()
+    assert isinstance(told, Hold)
+    assert (told.resume_at, told.reason) == (later(minutes=5), DOWN.error)
+    assert await scene.status() == before
+    assert resume_at(await scene.submit(1)) == told.resume_at
+
+
+async def test_on_recovery_those_that_waited_are_woken_by_deadline_and_go_at_their_slots(
+    scene: Scene,
+) -> None:
+    scene.limits = PayerLimits(per_minute=60, threshold=2, needs_proof=False)
+    scene.answer = DOWN
+    for number in (101, 102):
+        await scene.submit(number)
+        scene.moment += timedelta(seconds=2)
+    for number in range(1, 5):
+        await scene.submit(number, deadline=later(hours=30 - number).isoformat())
+    scene.moment, scene.answer = later(minutes=2), Accepted("P-1")
+    scene.settings = {PAYER: payer_settings()}
+    assert await probe_all(scene.waker, scene.moment, says_up) == 1
+    assert await scene.submit(4) == Complete({"protocolNumber": "P-1"})
+    assert scene.woken == ["CLM-D-4", "CLM-D-3", "CLM-D-2", "CLM-D-1"]
+    slots = {number: resume_at(await scene.submit(number)) for number in (3, 2, 1)}
+    assert list(slots.values()) == sorted(slots.values())
+    for number, slot in slots.items():
+        scene.moment = slot
+        assert isinstance(await scene.submit(number), Complete)
+    async with scene.store.reading() as tx:
+        assert await tx.payers.count_waiting(PAYER) == 0
+
+
+async def test_a_deadline_that_comes_near_ends_the_wait_with_the_reason(scene: Scene) -> None:
+    await scene.fail_twice()
+    deadline = later(hours=4, minutes=3).isoformat()
+    assert resume_at(await scene.submit(1, deadline=deadline)) == later(minutes=3)
+    scene.moment = later(minutes=3)
+    outcome = await scene.submit(1, deadline=deadline)
+    assert isinstance(outcome, Throw)
+    assert outcome.code == "SUBMISSION_FAILED"
+    assert outcome.variables["submissionError"].startswith(
+        "SERVICE_UNAVAILABLE - payer 999999 is not available"
+    )
+    assert "the claim's deadline 2026-01-12T14:43:00Z is near" in outcome.variables["submissionError"]
+    async with scene.store.reading() as tx:
+        assert await tx.attempts.count("CLM-D-1") == 0
+        assert await tx.payers.wait_of("CLM-D-1") is None
+
+
+@pytest.mark.parametrize("deadline", ["tomorrow", "2026-13-12T10:40:00Z"])
+async def test_a_deadline_nobody_can_read_is_an_incident(scene: Scene, deadline: str) -> None:
+    outcome = await scene.submit(1, deadline=deadline)
+    assert isinstance(outcome, Incident)
+    assert "deadline" in outcome.message
+    assert scene.sent == []
+
+
+async def test_refused_credentials_are_one_incident_that_may_be_retried_as_often_as_it_takes(
+    scene: Scene,
+) -> None:
+    scene.limits, scene.answer = PayerLimits(per_minute=None), DENIED
+    for _ in range(6):
+        outcome = await scene.submit(1)
+        assert isinstance(outcome, Incident)
+        assert "reenvio payer resume 999999" in outcome.message
+        assert (await scene.status()).state is PayerState.STOPPED
+        assert await scene.submit(1) == outcome  # delivered or retried again before anybody resumed
+        assert isinstance(await scene.submit(2), Throw)
+        await orders.resume(scene.waker, PAYER, scene.moment)
+    assert scene.sent == ["CLM-D-1"] * 6
+    assert scene.woken[0] == "CLM-D-2"
+    scene.answer = Accepted("P-1")
+    assert isinstance(await scene.submit(1), Complete)
+    async with scene.store.reading() as tx:
+        assert await tx.attempts.answer_was_lost("CLM-D-1", before=99) is False
+
+
+async def test_a_worker_that_died_after_admission_holds_its_place_until_its_time_is_over(
+    scene: Scene,
+) -> None:
+    scene.limits = PayerLimits(per_minute=None)
+    async with scene.store.transaction() as tx:
+        await tx.payers.send_began("CLM-D-9", 1, PAYER, until=later(minutes=5))
+    assert isinstance(await scene.submit(1), Throw)
+    scene.moment = later(minutes=5)
+    assert isinstance(await scene.submit(1), Complete)
+
+
+async def test_the_payers_wish_and_its_maintenance_are_kept(scene: Scene) -> None:
+    scene.answer = Failed("RATE_LIMIT - too many", "HTTP:429", timedelta(seconds=90))
+    await scene.submit(1)
+    assert resume_at(await scene.submit(2)) == later(seconds=90)
+    assert (await scene.status()).state is PayerState.CLOSED
+    scene.limits = PayerLimits(windows=(PlannedDowntime(NOW, later(hours=3)),))
+    assert resume_at(await scene.submit(3)) == later(hours=3)
+
+
+async def test_the_total_and_the_guides_of_glosas_are_kept_and_the_engine_does_not_hear_of_them(
+    scene: Scene,
+) -> None:
+    on_guides = [Glosa("guide", "1801", "PROCEDIMENTO INVÁLIDO", f"GP-{n}") for n in (2, 1, 1)]
+    scene.answer = Accepted("P-1", (Glosa("protocol", "1001", "CARTEIRA"), *on_guides), "450.00")
+    told = await scene.submit(1)
+    assert told == Complete({"protocolNumber": "P-1"})
+    async with scene.store.reading() as tx:
+        [entry] = await tx.journal.of_claim("CLM-D-1")
+        attempt = await tx.attempts.of_job(1)
+    assert entry.detail == (
+        "send 1, protocol P-1, total 450.00, with glosas: 1001 CARTEIRA (protocol, 1x); "
+        "1801 PROCEDIMENTO INVÁLIDO (guide, 3x: GP-1, GP-2)"
+    )
+    assert attempt
+    assert attempt.result
+    assert attempt.result["total"] == "450.00"
+    assert attempt.result["glosas"][:2] == [
+        {"level": "protocol", "code": "1001", "guide": None},
+        {"level": "guide", "code": "1801", "guide": "GP-2"},
+    ]
+    assert from_json(attempt.result) == told  # what a redelivered job is answered
+
+
+async def test_of_very_many_guides_the_journal_names_the_first_and_the_attempt_all(scene: Scene) -> None:
+    scene.answer = Accepted("P-1", tuple(Glosa("guide", "1801", "X", f"GP-{n:03}") for n in range(12)))
+    await scene.submit(1)
+    async with scene.store.reading() as tx:
+        [entry] = await tx.journal.of_claim("CLM-D-1")
+        attempt = await tx.attempts.of_job(1)
+    assert entry.detail.endswith("GP-008, GP-009 and 2 more)")
+    assert attempt
+    assert len((attempt.result or {})["glosas"]) == 12
+
+
+async def test_what_a_damaged_answer_claims_is_told_to_the_person_who_looks_for_it(scene: Scene) -> None:
+    scene.answer = AnswerLost("SERVER_ERROR - damaged", "NET:ANSWER_HASH", claimed_protocol="900000000007")
+    await scene.submit(1)
+    scene.answer = Duplicate("TISS:3268")
+    assert await scene.submit(1, key=2, retryCount=1) == Complete({"protocolNumber": None})
+    variables = {"claimId": "CLM-D-1", "reviewReason": "PROTOCOL_MISSING"}
+    await scene.handler("open-review").handle(Job(3, "open-review", "Task", 1, 3, {}, variables))
+    async with scene.store.reading() as tx:
+        [review] = await tx.reviews.of_claim("CLM-D-1")
+    hint = "a damaged answer names protocol 900000000007: ask the payer whether it is right"
+    assert review == Review("CLM-D-1", 0, "PROTOCOL_MISSING", hint)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [("MAX_RETRIES_EXCEEDED", "ARRIVAL_UNKNOWN"), ("PERMANENT_ERROR", "PERMANENT_ERROR")],
+)
+async def test_whoever_decides_is_told_that_the_payer_may_have_it(
+    scene: Scene, given: str, shown: str
+) -> None:
+    scene.answer = AnswerLost("TIMEOUT - no answer", "NET:READ_TIMEOUT")
+    await scene.submit(1)
+    variables = {"claimId": "CLM-D-1", "reviewReason": given, "retryReason": "Enough"}
+    await scene.handler("open-review").handle(Job(3, "open-review", "Task", 1, 3, {}, variables))
+    async with scene.store.reading() as tx:
+        [review] = await tx.reviews.of_claim("CLM-D-1")
+        claim = await tx.claims.find("CLM-D-1")
+    hint = "Enough; the payer may have it, an answer was lost: ask the payer before it is sent again"
+    assert review == Review("CLM-D-1", 0, shown, hint)
+    assert claim
+    assert claim.reason == shown
+
+
+async def test_a_claim_that_the_payer_has_never_shows_as_failed(scene: Scene) -> None:
+    scene.answer = AnswerLost("TIMEOUT - no answer", "NET:READ_TIMEOUT")
+    await scene.submit(1)
+    scene.answer = Duplicate("TISS:3268")
+    await scene.submit(1, key=2, retryCount=1)
+    async with scene.store.reading() as tx:
+        claim = await tx.claims.find("CLM-D-1")
+    assert claim
+    assert (claim.state, claim.reason) == (
+        ClaimState.SUBMITTING,
+        "the payer has it; the answer with the protocol was lost",
+    )
+
+
+async def test_a_file_that_cannot_be_opened_is_no_send(scene: Scene) -> None:
+    sealed = seal_payload(cipher_of(new_key("another")), "CLM-D-1", b"<x/>")
+    async with scene.store.transaction() as tx:
+        await tx.payloads.put("CLM-D-1", sealed, now=NOW)
+    outcome = await scene.submit(1)
+    assert isinstance(outcome, Fail)
+    assert "ENCRYPTION_KEYS" in outcome.message
+    assert scene.sent == []
+    async with scene.store.reading() as tx:
+        assert not await tx.attempts.answer_was_lost("CLM-D-1")
+
+
+async def test_a_cancelled_claim_waits_for_no_payer(scene: Scene) -> None:
+    await scene.fail_twice()
+    await scene.submit(1)
+    closing = Job(9, "close-claim", "End", 1, 3, {"outcome": "CANCELLED"}, {"claimId": "CLM-D-1"})
+    await scene.handler("close-claim").handle(closing)
+    async with scene.store.reading() as tx:
+        assert await tx.payers.wait_of("CLM-D-1") is None
+
+
+async def test_a_probe_wakes_the_most_urgent_first_and_repeats_a_wake_up_that_was_lost(scene: Scene) -> None:
+    scene.settings = {PAYER: payer_settings()}
+    await scene.fail_twice()
+    await scene.submit(1)
+    await scene.submit(2, deadline=later(hours=9).isoformat())
+
+    async def probe(up: bool, minute: int) -> int:
+        async def answer(_settings: PayerSettings) -> bool:
+            return up
+
+        return await probe_all(scene.waker, later(minutes=minute), answer)
+
+    assert await probe(False, 1) == 0
+    assert (await scene.status()).state is PayerState.OPEN
+    scene.trouble = Trouble("the engine is away")
+    assert await probe(True, 2) == 0
+    scene.trouble = None
+    assert await probe(True, 3) == 1  # the next one: the first may still be on its way
+    assert await probe(True, 7) == 1
+    assert scene.woken == ["CLM-D-1", "CLM-D-2"]
+    assert (await scene.status()).state is PayerState.HALF_OPEN
+
+
+async def test_a_payer_without_a_line_is_not_asked_but_time_heals_it(scene: Scene) -> None:
+    await scene.fail_twice()
+    await scene.submit(1)
+    assert await probe_all(scene.waker, later(minutes=4)) == 0
+    assert await probe_all(scene.waker, later(minutes=6)) == 1
+    assert (await scene.status()).probed_at is None
+
+
+async def test_people_may_pause_resume_and_trip_what_they_know(scene: Scene) -> None:
+    with pytest.raises(orders.UnknownPayer, match="payer list"):
+        await orders.resume(scene.waker, PAYER, NOW)
+    await scene.submit(1)
+    with pytest.raises(Trouble, match="past"):
+        await orders.pause(scene.waker, PAYER, "x", NOW, NOW)
+    await orders.pause(scene.waker, PAYER, "month's end", None, NOW)
+    assert resume_at(await scene.submit(2)) == later(hours=1)
+    [view] = await overview(scene.store, scene.waker.book, NOW)
+    assert (view.status.state, view.waiting, view.in_flight, view.pace) == ("PAUSED", 1, 0, "no limit")
+    await orders.resume(scene.waker, PAYER, NOW)
+    assert scene.woken == ["CLM-D-2"]
+    assert isinstance(await scene.submit(2), Complete)
+    change = await orders.trip(scene.waker, PAYER, "by hand", NOW)
+    assert change.after.next_try_at == later(minutes=5)
+
+
+async def test_a_stopped_payer_stays_so_and_whoever_pauses_or_trips_it_is_told(scene: Scene) -> None:
+    scene.limits, scene.answer = PayerLimits(per_minute=None), DENIED
+    await scene.submit(1)
+    stopped = await scene.status()
+    with pytest.raises(orders.StaysStopped, match="reenvio payer resume 999999"):
+        await orders.pause(scene.waker, PAYER, "night", later(hours=1), NOW)
+    with pytest.raises(orders.StaysStopped, match="login or password is wrong"):
+        await orders.trip(scene.waker, PAYER, "by hand", NOW)
+    assert await scene.status() == stopped
+    scene.moment = later(days=1)
+    await scene.submit(2)
+    assert scene.sent == ["CLM-D-1"]
+
+
+async def test_a_payer_that_answers_nonsense_to_everybody_is_held_and_one_claim_alone_cannot_do_that(
+    scene: Scene,
+) -> None:
+    scene.limits = PayerLimits(per_minute=None, needs_proof=False)
+    scene.answer = AnswerLost("SERVER_ERROR - the payer's system failed", "HTTP:500")
+    for attempt in range(12):
+        await scene.submit(1, key=100 + attempt, retryCount=attempt)
+    assert ((await scene.status()).state, (await scene.status()).failures) == (PayerState.CLOSED, 1)
+    for number in range(2, 11):
+        await scene.submit(number)
+    assert (await scene.status()).state is PayerState.OPEN
+    assert resume_at(await scene.submit(11)) == later(minutes=5)
+    async with scene.store.reading() as tx:
+        assert await tx.attempts.count("CLM-D-11") == 0
+    scene.moment, scene.answer = later(minutes=5), Accepted("P-1")
+    assert isinstance(await scene.submit(11), Complete)
+    assert (await scene.status()).state is PayerState.CLOSED
+
+
+async def test_the_reason_of_an_order_names_no_person(scene: Scene) -> None:
+    await scene.submit(1)
+    await orders.pause(scene.waker, PAYER, "ask about CPF 123.456.789-09", None, NOW)
+    assert "123.456.789-09" not in (await scene.status()).reason
+    await orders.trip(scene.waker, PAYER, "ask about CPF 123.456.789-09", NOW)
+    assert "123.456.789-09" not in (await scene.status()).reason
+
+
+async def test_a_pause_that_is_over_gives_slots_to_all_that_waited(scene: Scene) -> None:
+    await scene.submit(1)
+    await orders.pause(scene.waker, PAYER, "night", later(hours=1), NOW)
+    for number in (2, 3):
+        await scene.submit(number)
+    assert await probe_all(scene.waker, later(hours=1)) == 0  # their own timers end now
+    scene.moment = later(hours=1)
+    for number in (2, 3):
+        assert isinstance(await scene.submit(number), Complete)
+
+
+def test_limits_come_from_the_payers_settings() -> None:
+    window = {"start": "2026-01-18T00:00:00-03:00", "end": "2026-01-18T06:00:00-03:00"}
+    settings = payer_settings(
+        requests_per_minute=30, at_once=2, windows=[window], breaker={"failures": 3, "waiting_share": 1}
+    )
+    limits = limits_from(settings)
+    assert (limits.per_minute, limits.at_once, limits.threshold, limits.share) == (30, 2, 3, 1)
+    assert limits.unclear_threshold == 10
+    assert limits_from(payer_settings(breaker={"unclear_failures": 7})).unclear_threshold == 7
+    assert limits_from(payer_settings(breaker={"failures": 20})).unclear_threshold == 20
+    assert limits.needs_proof is False
+    assert limits.lease == timedelta(seconds=150)
+    assert limits.windows[0].covers(datetime.fromisoformat("2026-01-18T03:00:00-03:00"))
+    assert limits_from(payer_settings()).per_minute == 60
+    assert limits_by_payer({PAYER: settings}).of("another") == PayerLimits()
+    with pytest.raises(ValueError, match="end must come after start"):
+        payer_settings(windows=[{"start": window["end"], "end": window["start"]}])

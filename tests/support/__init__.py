@@ -1,0 +1,1 @@
+"""What tests share: samples, builders, databases, broker, network cables."""

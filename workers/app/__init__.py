@@ -1,0 +1,1 @@
+"""The composition root, and what runs around it: serving, probes, logs, metrics."""

@@ -1,0 +1,74 @@
+"""Runs workers until a signal: the first drains, the second stops at once."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from datetime import timedelta
+
+import structlog
+
+from bpmn.names import JobType
+from domain.errors import InvalidPolicy
+from workers.app.composition import App
+from workers.app.probes import probes, serving_probes
+from workers.policy import PolicySource
+
+log = structlog.get_logger(__name__)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+FORCED_EXIT = 130
+Address = tuple[str, int]
+
+
+async def serve(app: App, only: frozenset[JobType], *, drain: timedelta, probes_at: Address | None) -> None:
+    """Work until SIGINT or SIGTERM, then drain; SIGHUP reloads the policy."""
+    worker = app.worker(only)
+    async with AsyncExitStack() as stack:
+        stop = stack.enter_context(stop_on_signal())
+        stack.enter_context(reload_on_hangup(app.policy))
+        if probes_at is not None:
+            app_probes = probes(worker.vitals, [app.store.trouble])
+            port = await stack.enter_async_context(serving_probes(app_probes, *probes_at))
+            log.info("probes_started", port=port)
+        log.info("worker_started", types=[str(job_type) for job_type in sorted(only)])
+        await worker.run(stop, drain=drain)
+        log.info("worker_stopped")
+
+
+@contextmanager
+def reload_on_hangup(policy: PolicySource) -> Iterator[None]:
+    """SIGHUP reads the policy file again; a file that is not valid changes nothing."""
+
+    def on_hangup() -> None:
+        try:
+            log.info("policy_reloaded", version=policy.reload().label)
+        except InvalidPolicy as refused:
+            log.error("policy_refused", why=str(refused))  # noqa: TRY400  # the reason, not the stack
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, on_hangup)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGHUP)
+
+
+@contextmanager
+def stop_on_signal() -> Iterator[asyncio.Event]:
+    """An event that the first signal sets; a second signal ends the process at once."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        if stop.is_set():
+            os._exit(FORCED_EXIT)  # at once: not even a blocking handler's thread is waited for
+        stop.set()
+
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, on_signal)
+    try:
+        yield stop
+    finally:
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)

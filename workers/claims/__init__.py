@@ -1,0 +1,1 @@
+"""Use cases on claims: intake, reviews, corrections, protocols."""

@@ -1,0 +1,36 @@
+"""When a claim must be with its payer: as a moment or a duration, never in the past."""
+
+from datetime import UTC, datetime, tzinfo
+
+from domain.durations import read_duration
+from workers.claims.refusal import malformed, unprocessable
+
+_FORM = "Write 48h, or a moment such as 2026-01-15T18:00:00-03:00 (in a URL, + is written %2B)."
+
+
+def read_deadline(text: str, now: datetime, zone: tzinfo) -> datetime:
+    """The moment meant; a time without offset is read in the zone."""
+    deadline = _moment(text.strip(), now, zone)
+    if deadline <= now:
+        raise unprocessable(
+            "deadline",
+            f"{deadline.isoformat(timespec='seconds')} is not in the future",
+            rule="a deadline lies ahead",
+            remedy="Give a later one, or leave it out.",
+        )
+    return deadline
+
+
+def _moment(text: str, now: datetime, zone: tzinfo) -> datetime:
+    try:
+        duration = read_duration(text)
+        return now + duration if duration is not None else _instant(text, zone)
+    except (ValueError, OverflowError) as error:
+        raise malformed(
+            "deadline", "it is neither a moment nor a duration", rule="ISO 8601", remedy=_FORM
+        ) from error
+
+
+def _instant(text: str, zone: tzinfo) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)

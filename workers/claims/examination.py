@@ -1,0 +1,124 @@
+"""Looks a file over before anything is kept: XML, batch, payer, schema."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gateways.tiss.client import Call
+from gateways.tiss.lote import Lote, LoteRefusedError, read_lote
+from gateways.tiss.parties import Provider
+from gateways.tiss.validation import Violation
+from gateways.tiss.xml import XmlProblem
+from workers.claims.refusal import Refusal, malformed, too_large, unprocessable
+from workers.payers.channels import PayerChannel
+
+_SHOWN = 5
+_NO_PAYERS = "Describe your payers in a file and name it by PAYERS_FILE."
+Channels = Mapping[str, PayerChannel]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFile:
+    """What somebody hands in; the file is nobody else's to see."""
+
+    data: bytes = field(repr=False)
+    payer: str | None = None
+    deadline: str | None = None
+    claim_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What a good file says, without its persons."""
+
+    payer_id: str
+    registro_ans: str
+    provider: Provider
+    batch_number: str
+    guides: int
+    digest: str
+
+
+def examine(parcel: ClaimFile, channels: Channels, now: datetime, *, max_bytes: int) -> Examined:
+    """Read and check a file; it blocks for as long as the file is large."""
+    if len(parcel.data) > max_bytes:
+        raise too_large(max_bytes)
+    lote = _read(parcel.data, max_bytes)
+    payer_id, channel = _payer(parcel.payer, lote, channels)
+    provider = channel.checker.provider_of(lote)
+    if provider is None:
+        raise unprocessable(
+            "file",
+            "neither it nor the payer's settings name the provider",
+            rule="cabecalho/origem",
+            remedy=f"Set provider in [payers.{payer_id}], or hand in a file with its header.",
+        )
+    if violations := channel.checker.check(lote, Call("1", now)):
+        raise _violated(violations, channel)
+    registro = channel.settings.registro_ans
+    return Examined(payer_id, registro, provider, lote.number, len(lote.guides), lote.digest)
+
+
+def _read(data: bytes, max_bytes: int) -> Lote:
+    try:
+        return read_lote(data)
+    except LoteRefusedError as error:
+        raise _unread(error, max_bytes) from None
+
+
+def _unread(error: LoteRefusedError, max_bytes: int) -> Refusal:
+    why = str(error).rstrip(".")
+    if error.problem is XmlProblem.TOO_LARGE:
+        return too_large(max_bytes)
+    if error.problem:
+        remedy = "Export the batch again from the hospital's system."
+        return malformed("file", why, rule="well-formed XML without entities", remedy=remedy)
+    return unprocessable("file", why, rule="TISS loteGuias", remedy="Hand in one TISS batch file.")
+
+
+def _payer(given: str | None, lote: Lote, channels: Channels) -> tuple[str, PayerChannel]:
+    payer_id = given or _addressee(lote, channels)
+    channel = channels.get(payer_id)
+    if channel is None:
+        remedy = f"Add [payers.{payer_id}] to PAYERS_FILE." if channels else _NO_PAYERS
+        raise unprocessable("payer", f"{payer_id} is not configured", rule="PAYERS_FILE", remedy=remedy)
+    registro = channel.settings.registro_ans
+    if lote.registro_ans not in (None, registro):
+        raise unprocessable(
+            "payer",
+            f"the file is for registroANS {lote.registro_ans}, and {payer_id} is {registro}",
+            rule="cabecalho/destino/registroANS",
+            remedy="Name the payer the file is for, or none.",
+        )
+    return payer_id, channel
+
+
+def _addressee(lote: Lote, channels: Channels) -> str:
+    """The payer the file names; several channels to one payer must be told apart by hand."""
+    if lote.registro_ans is None:
+        raise unprocessable(
+            "payer",
+            "the file names none",
+            rule="cabecalho/destino/registroANS",
+            remedy="Name the payer beside the file.",
+        )
+    found = [name for name, channel in channels.items() if channel.settings.registro_ans == lote.registro_ans]
+    if len(found) > 1:
+        raise unprocessable(
+            "payer",
+            f"registroANS {lote.registro_ans} has several channels",
+            rule="PAYERS_FILE",
+            remedy=f"Name one of {', '.join(found)}.",
+        )
+    return found[0] if found else lote.registro_ans
+
+
+def _violated(violations: tuple[Violation, ...], channel: PayerChannel) -> Refusal:
+    shown = "; ".join(str(violation) for violation in violations[:_SHOWN])
+    more = len(violations) - _SHOWN
+    return unprocessable(
+        "file",
+        f"{shown}; and {more} more" if more > 0 else shown,
+        rule=f"TISS {channel.settings.version} schema",
+        remedy="Correct these elements and hand it in again.",
+    )

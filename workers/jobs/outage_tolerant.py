@@ -1,0 +1,71 @@
+"""What becomes of a job while the database is in trouble: it waits for as long as that may pass."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import TypeVar
+
+from persistence.database.engine import UNREACHABLE, DatabaseError, may_pass
+from workers.runtime.handler import JobHandler
+from workers.runtime.job import Job
+from workers.runtime.outcome import Fail, Outcome, Postpone
+
+Result = TypeVar("Result")
+PAUSE = timedelta(seconds=20)
+WRITE_AGAIN_SECONDS = 1.0
+BACKOFFS = {3: timedelta(seconds=20), 2: timedelta(seconds=60)}
+LAST_BACKOFF = timedelta(minutes=5)
+
+
+def outage_tolerant(
+    handler: JobHandler, refuses: Callable[[], bool], doubt: Callable[[], None] = lambda: None
+) -> JobHandler:
+    """The handler; trouble that may pass costs no retry, other trouble is an incident after three.
+
+    `doubt` is told of trouble, and of jobs that were cut short: the database may be the reason. It is when it
+    `refuses`: then the job was cut short through no fault of its own.
+    """
+
+    async def handle(job: Job) -> Outcome:
+        try:
+            return await handler.handle(job)
+        except asyncio.CancelledError:
+            doubt()
+            raise
+        except (DatabaseError, *UNREACHABLE) as error:
+            doubt()
+            return _outcome(job, error)
+
+    def late(job: Job) -> Outcome | None:
+        return Postpone(f"{job.type}: {_too_late(handler)}", PAUSE) if refuses() else None
+
+    return replace(handler, handle=handle, late=late)
+
+
+async def kept(write: Callable[[], Awaitable[Result]]) -> Result:
+    """What must not get lost: written again and again while trouble may pass, as long as the job has time."""
+    while True:
+        try:
+            return await write()
+        except DatabaseError as error:
+            if not may_pass(error):
+                raise
+        await asyncio.sleep(WRITE_AGAIN_SECONDS)
+
+
+def _outcome(job: Job, error: Exception) -> Outcome:
+    message = f"{job.type}: {_line(error)}"
+    if may_pass(error):
+        return Postpone(message, PAUSE)
+    return Fail(message, BACKOFFS.get(job.retries, LAST_BACKOFF))
+
+
+def _too_late(handler: JobHandler) -> str:
+    limit = handler.time_limit.total_seconds()
+    return f"The database did not answer within {limit:g} s: see that it runs and is not overloaded."
+
+
+def _line(error: Exception) -> str:
+    """Our own words only; a driver's may quote values."""
+    return str(error) if isinstance(error, DatabaseError) else f"the database failed ({type(error).__name__})"

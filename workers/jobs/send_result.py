@@ -1,0 +1,154 @@
+"""What a send came to: what the process is told, and what is written down."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, assert_never
+
+from bpmn.names import ErrorCode
+from domain.breaker import Stop
+from domain.claim_state import ClaimState
+from domain.outputs import iso_time
+from domain.redaction import redact
+from domain.submission import (
+    Accepted,
+    AccessDenied,
+    AnswerLost,
+    Failed,
+    Glosa,
+    ProtocolMissing,
+    Settled,
+    Submission,
+    Unavailable,
+)
+from persistence.repositories.attempts import ACCESS_DENIED, ANSWER_LOST, NOT_SENT
+from persistence.store import Transaction
+from workers.payers.admission import Candidate
+from workers.runtime.outcome import Complete, Incident, Throw
+
+GUIDES_SHOWN = 10
+OUTCOME_NAMES = {
+    Accepted: "ACCEPTED",
+    ProtocolMissing: "PROTOCOL_MISSING",
+    Failed: "FAILED",
+    AnswerLost: ANSWER_LOST,
+    AccessDenied: ACCESS_DENIED,
+    Unavailable: NOT_SENT,
+}
+
+
+def report(sent: Submission, settled: Settled, now: datetime) -> Complete | Throw | Incident:
+    """What the process is told."""
+    match settled:
+        case Accepted(protocol_number):
+            return Complete({"protocolNumber": protocol_number})
+        case ProtocolMissing():
+            return Complete({"protocolNumber": None})
+        case Failed(error, code) | AnswerLost(error, code):
+            return failed(error, code, now)
+        case AccessDenied(error):
+            return access_denied(sent.payer_id, error)
+        case Unavailable(reason, resume_at):
+            return held(reason, resume_at)
+        case _:
+            assert_never(settled)
+
+
+def failed(error: str, code: str | None, now: datetime) -> Throw:
+    """The claim was not taken: the process decides what next."""
+    safe = redact(error)
+    variables = {"submissionError": safe, "submissionErrorCode": code, "lastSubmissionTime": iso_time(now)}
+    return Throw(ErrorCode.SUBMISSION_FAILED, safe, variables)
+
+
+def held(reason: str, resume_at: datetime) -> Throw:
+    """Nothing was sent: the claim waits on the timer."""
+    safe = redact(reason)
+    variables = {"resumeAt": iso_time(resume_at), "payerUnavailableReason": safe}
+    return Throw(ErrorCode.PAYER_UNAVAILABLE, safe, variables)
+
+
+async def record(tx: Transaction, sent: Submission, settled: Settled, now: datetime) -> None:
+    """Where the claim stands after a send, and its line in the journal."""
+    claim_id, write, move = sent.claim_id, tx.journal.write, tx.claims.move
+    match settled:
+        case Accepted(protocol, glosas, total):
+            await move(claim_id, ClaimState.ACCEPTED, now=now, protocol_number=protocol, reason=None)
+            amount = f", total {total}" if total else ""
+            line = f"send {sent.attempt}, protocol {protocol}{amount}{_with_glosas(glosas)}"
+            await write(claim_id, "accepted", line, now=now)
+        case ProtocolMissing():
+            reason = "the payer has it; the answer with the protocol was lost"
+            await move(claim_id, ClaimState.SUBMITTING, now=now, reason=reason)  # it has not failed
+            await write(claim_id, "protocol_missing", reason, now=now)
+        case Failed(error, _) | AnswerLost(error, _):
+            await move(claim_id, ClaimState.FAILED, now=now, reason=redact(error))
+            await write(claim_id, "failed", f"send {sent.attempt}: {redact(error)}", now=now)
+        case AccessDenied(error, _):
+            await move(claim_id, ClaimState.FAILED, now=now, reason=redact(error))
+            line = f"send {sent.attempt}: {redact(error)}; sends to {sent.payer_id} stopped"
+            await write(claim_id, "access_denied", line, now=now)
+        case Unavailable(reason, resume_at):
+            await record_hold(tx, Candidate(claim_id, sent.payer_id), reason, resume_at, now)
+        case _:
+            assert_never(settled)
+
+
+async def record_hold(
+    tx: Transaction, claim: Candidate, reason: str, resume_at: datetime, now: datetime
+) -> None:
+    """The claim waits, and no attempt was spent."""
+    safe = redact(reason)
+    await move_to_wait(tx, claim, safe, resume_at, now)
+    await tx.journal.write(claim.claim_id, "payer_unavailable", f"{safe}; no attempt spent", now=now)
+
+
+async def move_to_wait(
+    tx: Transaction, claim: Candidate, reason: str, resume_at: datetime, now: datetime
+) -> None:
+    """Move the claim to its wait without a line in the journal: a wait may be prolonged many times."""
+    waiting = {"reason": redact(reason), "next_retry_time": resume_at}
+    await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.WAITING, now=now, **waiting)
+
+
+def deadline_near(claim: Candidate, stop: Stop) -> str:
+    """The error of a claim that must not wait on."""
+    due = f" {iso_time(claim.deadline)}" if claim.deadline else ""
+    why = f"payer {claim.payer_id} is not available ({stop.reason})"
+    return f"SERVICE_UNAVAILABLE - {why} and the claim's deadline{due} is near"
+
+
+def access_denied(payer_id: str, error: str) -> Incident:
+    """The incident of a claim whose credentials were refused: it may be retried as often as it takes."""
+    advice = (
+        f"Payer {payer_id} refused our credentials: {redact(error)}. All sends to it have stopped, so that "
+        "the account is not locked. Correct the credentials, then run "
+        f"`reenvio payer resume {payer_id}`, then retry this incident in Operate."
+    )
+    return Incident(advice, is_undone=True)
+
+
+def accepted_with(settled: Settled) -> dict[str, Any]:
+    """What the payer said beside the protocol, in business numbers; kept here, never told the engine."""
+    if not isinstance(settled, Accepted) or not (settled.total or settled.glosas):
+        return {}
+    glosas = [{name: getattr(glosa, name) for name in ("level", "code", "guide")} for glosa in settled.glosas]
+    return {"total": settled.total, "glosas": glosas}
+
+
+def _with_glosas(glosas: tuple[Glosa, ...]) -> str:
+    lines = (_line(kind, guides) for kind, guides in _by_kind(glosas).items())
+    return f", with glosas: {'; '.join(lines)}" if glosas else ""
+
+
+def _by_kind(glosas: tuple[Glosa, ...]) -> dict[Glosa, list[str | None]]:
+    kinds: dict[Glosa, list[str | None]] = {}
+    for glosa in glosas:
+        kinds.setdefault(replace(glosa, guide=None), []).append(glosa.guide)
+    return kinds
+
+
+def _line(kind: Glosa, guides: list[str | None]) -> str:
+    named = sorted({guide for guide in guides if guide})
+    more = f" and {len(named) - GUIDES_SHOWN} more" if len(named) > GUIDES_SHOWN else ""
+    where = f": {', '.join(named[:GUIDES_SHOWN])}{more}" if named else ""
+    return f"{kind.code} {kind.meaning} ({kind.level}, {len(guides)}x{where})"

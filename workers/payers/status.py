@@ -1,0 +1,48 @@
+"""What people see of a payer: state, reason, what waits, what is under way, its limits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from domain.payer_status import PayerLimits, PayerStatus
+from persistence.store import Store, Transaction
+from workers.payers.limits import LimitsByPayer
+
+
+@dataclass(frozen=True, slots=True)
+class PayerView:
+    """One payer at one moment."""
+
+    status: PayerStatus
+    limits: PayerLimits
+    waiting: int
+    in_flight: int
+
+    @property
+    def pace(self) -> str:
+        """The pace in words."""
+        return f"{self.limits.per_minute}/min" if self.limits.per_minute else "no limit"
+
+    def windows(self, now: datetime) -> str:
+        """Maintenance that is still to come or under way, and the daily hours."""
+        spans = [f"{moment(w.start)} to {moment(w.end)}" for w in self.limits.windows if w.end > now]
+        return "; ".join([*spans, *([f"hours {self.limits.hours}"] if self.limits.hours else [])])
+
+
+async def overview(store: Store, book: LimitsByPayer, now: datetime) -> Sequence[PayerView]:
+    """All payers that are configured or were ever sent to, by id."""
+    async with store.reading() as tx:
+        known = {status.payer_id: status for status in await tx.payers.all()}
+        new = {payer_id: PayerStatus(payer_id, now) for payer_id in book.settings if payer_id not in known}
+        return [await _view(tx, status, book, now) for _, status in sorted((known | new).items())]
+
+
+async def _view(tx: Transaction, status: PayerStatus, book: LimitsByPayer, now: datetime) -> PayerView:
+    waiting = await tx.payers.count_waiting(status.payer_id)
+    in_flight = await tx.payers.in_flight(status.payer_id, now=now)
+    return PayerView(status, book.of(status.payer_id), waiting, in_flight)
+
+
+def moment(at: datetime | None) -> str:
+    """A moment to the second, or nothing."""
+    return "" if at is None else at.isoformat(timespec="seconds")

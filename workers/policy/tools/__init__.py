@@ -1,0 +1,1 @@
+"""What people ask of a policy: lint, diff, plot, explain."""

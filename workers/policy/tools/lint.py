@@ -1,0 +1,191 @@
+"""Says what is unwise about a policy, with numbers; what is wrong with it is refused on loading."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from domain.backoff import RetryLimits, base_wait
+from domain.catalog import Category, entry_key
+from domain.policy import Policy
+from workers.policy.tools import cover
+
+HERD = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing that is unwise: a short name, what it is with numbers, and what to do."""
+
+    name: str
+    finding: str
+    remedy: str
+
+
+def lint(policy: Policy) -> tuple[Advice, ...]:
+    """Check the policy and each payer's own limits."""
+    own = [advice for payer, part in policy.payers.items() for advice in _payer(policy, payer, part)]
+    return (*_limits(policy), *_overlaps(policy), *_memory(policy), *own)
+
+
+def _payer(policy: Policy, payer: str, own: Policy) -> Iterator[Advice]:
+    known = {advice.finding for advice in (*_limits(policy), *_overlaps(policy))}
+    for advice in (*_limits(own), *_overlaps(own)):
+        if advice.finding not in known:
+            yield Advice(advice.name, f"payer {payer}: {advice.finding}", advice.remedy)
+
+
+def _limits(policy: Policy) -> Iterator[Advice]:
+    yield from _cap(policy.limits)
+    yield from _herd(policy.limits)
+    yield from _outages(policy)
+    yield from _targets(policy)
+
+
+def _cap(limits: RetryLimits) -> Iterator[Advice]:
+    longest = max(step.wait_high for step in cover.arrivals(limits))
+    if longest * 60 < limits.cap_seconds:
+        finding = f"the longest possible wait is {longest:g} min; the cap of {limits.cap_seconds / 60:g} min"
+        yield Advice(
+            "unreachable-cap",
+            f"{finding} is never reached, and an alarm on it never rings",
+            f"lower max_minutes to {longest:g}, or allow {_retries_to_cap(limits)} retries",
+        )
+
+
+def _retries_to_cap(limits: RetryLimits) -> int | str:
+    counts = (count for count in range(50) if base_wait(limits, count) == limits.cap_seconds)
+    return next((count + 1 for count in counts), "more than 50")
+
+
+def _herd(limits: RetryLimits) -> Iterator[Advice]:
+    first = cover.arrivals(limits)[0]
+    width = (first.wait_high - first.wait_low) * 60
+    if width < 1:
+        yield Advice(
+            "no-jitter",
+            f"all first retries wait {first.wait_low:g} min: claims that fail together return together",
+            "raise jitter_percent, or put base_minutes above min_minutes",
+        )
+    elif HERD / width > 100:
+        window = f"the first window is {width:.0f} s wide"
+        yield Advice(
+            "narrow-first-window",
+            f"{window}: {HERD} claims that fail together return at {HERD / width:.0f} per second",
+            "put base_minutes above min_minutes, or hold the payer's claims while it is down",
+        )
+
+
+def _outages(policy: Policy) -> Iterator[Advice]:
+    allowed = policy.expectations.lost_percent
+    reach = cover.arrivals(policy.limits)[-1]
+    for outage in policy.expectations.outage_minutes:
+        lost = cover.lost_share(policy.limits, outage) * 100
+        if lost > allowed:
+            longest = cover.longest_outage(policy.limits, allowed)
+            covered = (
+                f"{allowed:g} % allowed; the retries reach {reach.earliest:.0f} to {reach.latest:.0f} min"
+            )
+            yield Advice(
+                "outage-not-covered",
+                f"an outage of {outage} min loses {lost:.0f} % of its claims ({covered})",
+                f"add retries or longer waits; this schedule keeps the target up to {longest:.0f} min",
+            )
+
+
+def _targets(policy: Policy) -> Iterator[Advice]:
+    yield from _target_recovered(policy)
+    yield from _target_attempts(policy)
+    yield from _target_time(policy)
+    yield from _mean_wait(policy)
+
+
+def _target_recovered(policy: Policy) -> Iterator[Advice]:
+    target, outages = policy.expectations.recovered_percent, policy.expectations.outage_minutes
+    shares = {outage: 100 - cover.lost_share(policy.limits, outage) * 100 for outage in outages}
+    if missed := [f"{share:.0f} % after {outage} min" for outage, share in shares.items() if share < target]:
+        needed = 100 - 100 * (1 - target / 100) ** (1 / policy.limits.max_retries)
+        yield Advice(
+            "target-recovered",
+            f"retries recover {', '.join(missed)}; target {target:g} %",
+            f"cover longer outages; outside outages {needed:.0f} % success per retry is enough",
+        )
+
+
+def _target_attempts(policy: Policy) -> Iterator[Advice]:
+    target, outages = policy.expectations.mean_attempts, policy.expectations.outage_minutes
+    means = {outage: cover.mean_attempts(policy.limits, outage) for outage in outages}
+    if missed := [f"{mean:.1f} for {outage} min" for outage, mean in means.items() if mean > target]:
+        yield Advice(
+            "target-attempts",
+            f"claims that survive an outage need {', '.join(missed)} retries on average; target {target:g}",
+            f"the target needs {100 / target:.0f} % success per retry: measure it outside outages",
+        )
+
+
+def _target_time(policy: Policy) -> Iterator[Advice]:
+    target, outages = policy.expectations.minutes_to_success, policy.expectations.outage_minutes
+    medians = {outage: cover.median_minutes(policy.limits, outage) for outage in outages}
+    if missed := [f"{time:.0f} min for {outage} min" for outage, time in medians.items() if time > target]:
+        yield Advice(
+            "target-time",
+            f"the median claim that survives an outage takes {', '.join(missed)}; target {target} min",
+            "measure the time from the end of the outage, or state shorter outages",
+        )
+
+
+def _mean_wait(policy: Policy) -> Iterator[Advice]:
+    steps, alarm = cover.arrivals(policy.limits), policy.expectations.mean_wait_alarm_minutes
+    mean = steps[-1].mean / len(steps)
+    if mean > alarm:
+        yield Advice(
+            "alarm-always-rings",
+            f"the mean of all {len(steps)} waits is {mean:.1f} min; the alarm rings above {alarm} min",
+            f"raise mean_wait_alarm_minutes above {mean:.0f}",
+        )
+
+
+def _memory(policy: Policy) -> Iterator[Advice]:
+    hopes = policy.expectations
+    if hopes.idempotency_ttl_hours < hopes.resend_window_hours:
+        yield Advice(
+            "idempotency-too-short",
+            f"idempotency records live {hopes.idempotency_ttl_hours} h, claims may be resent for "
+            f"{hopes.resend_window_hours} h: a late resend is not recognised",
+            f"keep records at least {hopes.resend_window_hours} h",
+        )
+    yield from _deadline(policy)
+
+
+def _deadline(policy: Policy) -> Iterator[Advice]:
+    allowed, reserve = policy.expectations.resend_window_hours, policy.limits.reserve_seconds / 3600
+    window = f"claims may be resent for {allowed} h, of which {reserve:g} h are kept for a person"
+    if reserve + policy.limits.floor_seconds / 3600 > allowed:
+        yield Advice(
+            "reserve-too-long",
+            f"{window}: no retry fits before a deadline",
+            f"lower reserve_minutes well below {allowed * 60}",
+        )
+        return
+    reach = cover.arrivals(policy.limits)[-1].latest / 60
+    if reach + reserve > allowed:
+        yield Advice(
+            "past-the-deadline",
+            f"the last retry may come after {reach:.1f} h; {window}",
+            "lower max_retries, max_minutes or reserve_minutes",
+        )
+
+
+def _overlaps(policy: Policy) -> Iterator[Advice]:
+    entries = [(category, word) for category in policy.catalog.categories for word in category.words]
+    for category, word in entries:
+        for other, longer in entries:
+            if category is not other and entry_key(word) in entry_key(longer):
+                yield _overlap(category, word, other, longer)
+
+
+def _overlap(category: Category, word: str, other: Category, longer: str) -> Advice:
+    winner = f"{category.name} wins" if category.permanent >= other.permanent else f"{other.name} wins"
+    return Advice(
+        "overlapping-words",
+        f'every text with "{longer}" ({other.name}) also contains "{word}" ({category.name}); {winner}',
+        f'remove "{longer}", or make "{word}" more specific',
+    )

@@ -1,0 +1,1 @@
+"""What runs on timer cycles: relay, retention, probes, clean-up."""

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo up test check format bench long soak outage lock clean
+.PHONY: demo up test quick check format bench long soak outage lock clean
 
 demo: $(READY)          ## about 20 sample claims through four hours, in about a minute
 	@$(BIN)/reenvio demo
@@ -13,6 +13,9 @@ up: $(READY)            ## engine, database, models and workers in real time; Ct
 
 test: check             ## everything: style, types, layers, unit, contract and process tests
 	$(BIN)/pytest -n 2 --dist loadfile
+
+quick: $(READY)         ## the inner loop: unit and contract tests, no broker
+	$(BIN)/pytest -n 2 --dist worksteal --quiet tests/unit tests/contract
 
 check: $(READY)         ## style, types and layers only
 	$(BIN)/ruff check .
@@ -27,7 +30,7 @@ format: $(READY)        ## let ruff mend what it can
 bench: $(READY)         ## side by side with the Java client and stock pyzeebe, on one broker
 	$(BIN)/python -m tests.bench
 
-long: $(READY)          ## the process tests that take minutes: outage, exactly once with killed workers
+long: $(READY)          ## the tests that take minutes: outage, exactly once with killed workers (`make test` leaves them out)
 	$(BIN)/pytest -m long
 
 soak: $(READY)          ## twenty minutes of faults against a worker, with figures at the end

@@ -10,7 +10,7 @@ from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, 
 from workers.runtime.events import RuntimeEvent
 from workers.runtime.execution import run_handler
 from workers.runtime.handler import JobInput, typed
-from workers.runtime.outcome_json import from_json, to_json
+from workers.runtime.outcome import from_json, to_json
 
 SECRET = "Maria da Silva"
 

@@ -14,14 +14,14 @@ from tests.chaos.clerk import LOCK, SECRET, TYPES, Clerk, claim, fate, type_of
 from tests.chaos.effects import Effects
 from tests.support.faults import Cable, FaultyGateway, Rule, cable_to, faulty_gateway
 from tests.support.logwatch import LogWatch, watching
-from workers.app.runtime_log import log_event
-from workers.runtime import Timings, Worker
+from workers.app.logs import log_event
+from workers.runtime import Timings, Worker, WorkerOptions
 from workers.runtime.events import RuntimeEvent
 
 JOBS = 5_000
 PATIENCE_SECONDS = 90.0
 LOOK_SECONDS = 0.02
-TEMPO = Timings(long_poll=2.0, poll_grace=1.0, report_try=1.0, longest_pause=1.0, denied_pause=0.5)
+TIMINGS = Timings(long_poll=2.0, poll_grace=1.0, report_try=1.0, longest_pause=1.0, denied_pause=0.5)
 
 
 @dataclass(frozen=True)
@@ -91,18 +91,12 @@ async def working(
     """A worker for as long as the block runs; it must end in peace when told to."""
     stop = asyncio.Event()
 
-    def listener(happening: RuntimeEvent) -> None:
-        logs.hear(happening)
-        log_event(happening)
+    def listener(event: RuntimeEvent) -> None:
+        logs.note(event)
+        log_event(event)
 
-    worker = Worker(
-        channel,
-        clerk.handlers(),
-        name="chaos",
-        rng=random.Random(seed),
-        listener=listener,
-        tempo=TEMPO,
-    )
+    options = WorkerOptions("chaos", random.Random(seed), listener=listener, timings=TIMINGS)
+    worker = Worker(channel, clerk.handlers(), options)
     running = asyncio.create_task(worker.run(stop, drain=timedelta(seconds=5)))
     try:
         yield running

@@ -26,7 +26,7 @@ from workers.app.composition import engine_config
 INSTANCES = 600
 PROCESS = "CHAOS"
 KILLS = ("worker", "worker", "broker", "worker", "worker", "broker", "worker")
-LANES = 8
+CREATORS = 8
 
 
 class Broker:
@@ -111,13 +111,13 @@ async def create_instances(channel: grpc.aio.Channel, model: Path) -> list[int]:
     client = ZeebeClient(channel, max_connection_retries=-1)
     await client.deploy_resource(model)
 
-    async def lane(first: int) -> list[int]:
-        numbers = range(first, INSTANCES, LANES)
+    async def create(first: int) -> list[int]:
+        numbers = range(first, INSTANCES, CREATORS)
         started = [await client.run_process(PROCESS, {"claimId": f"CLM-{number}"}) for number in numbers]
         return [instance.process_instance_key for instance in started]
 
-    lanes = await asyncio.gather(*(lane(first) for first in range(LANES)))
-    return [key for keys in lanes for key in keys]
+    created = await asyncio.gather(*(create(first) for first in range(CREATORS)))
+    return [key for keys in created for key in keys]
 
 
 async def has_effects(effects: Effects, count: int) -> None:

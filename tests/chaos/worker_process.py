@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gateways.zeebe.connection import Plaintext, open_channel
 from tests.chaos.effects import Effects
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker
+from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
 
 TYPE = "chaos-real"
 LOCK = timedelta(seconds=4)
@@ -40,7 +40,7 @@ async def work(address: str, effects: Path) -> None:
     hand = Hand(Effects(effects), name)
     handler = JobHandler(TYPE, ("claimId",), hand.handle, lock=LOCK, at_once=AT_ONCE)
     async with open_channel(Plaintext(address)) as channel:
-        await Worker(channel, [handler], name=name, rng=random.Random()).run(asyncio.Event())
+        await Worker(channel, [handler], WorkerOptions(name, random.Random())).run(asyncio.Event())
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from datetime import timedelta
 import psutil
 
 from tests.chaos.arena import TIMINGS, plain_channel, until
-from tests.chaos.clerk import SECRET, claim
+from tests.chaos.handlers import SECRET, claim
 from tests.support.faults import Cable, FaultyGateway, cable_to, faulty_gateway
 from tests.support.logwatch import watching
 from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions

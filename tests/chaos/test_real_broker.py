@@ -56,7 +56,7 @@ class Broker:
         engine.stop(self._config)
 
 
-class Hand:
+class WorkerProcess:
     """The worker's process."""
 
     def __init__(self, address: str, effects: Path) -> None:
@@ -90,17 +90,17 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 async def test_killed_workers_and_killed_brokers_lose_nothing_and_double_nothing(
     broker: Broker, tmp_path: Path
 ) -> None:
-    book = tmp_path / "effects.db"
-    effects = Effects(book)
+    file = tmp_path / "effects.db"
+    effects = Effects(file)
     async with open_channel(Plaintext(broker.address)) as channel:
         instances = await create_instances(channel, one_task(tmp_path, PROCESS, TYPE, {}))
-        hand = Hand(broker.address, book)
+        worker = WorkerProcess(broker.address, file)
         for step, victim in enumerate(KILLS, start=1):
             await has_effects(effects, INSTANCES * step // (len(KILLS) + 1))
-            await asyncio.to_thread(hand.kill if victim == "worker" else broker.kill)
+            await asyncio.to_thread(worker.kill if victim == "worker" else broker.kill)
         await has_effects(effects, INSTANCES)
         await are_gone(channel, instances)
-        hand.end()
+        worker.end()
     assert (effects.keys, effects.doubled) == (INSTANCES, 0)
     assert effects.repeated_runs > 0
     effects.close()

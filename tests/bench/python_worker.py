@@ -18,7 +18,7 @@ from workers.app.composition import Cluster, running
 from workers.app.logs import configure_logs
 from workers.config.settings import read_settings
 from workers.jobs.decisions import analyze_retry
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker
+from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
 
 HELD = 256
 BATCH = 128
@@ -63,7 +63,7 @@ async def ours(address: str) -> AsyncIterator[Serve]:
 
         async def serve(job_type: str) -> None:
             handler = JobHandler(type=job_type, variables=(), handle=_complete, at_once=HELD)
-            await Worker(channel, [handler], name="bench", rng=random.Random()).run(asyncio.Event())
+            await Worker(channel, [handler], WorkerOptions("bench", random.Random())).run(asyncio.Event())
 
         yield serve
 
@@ -76,7 +76,7 @@ async def decision(address: str) -> AsyncIterator[Serve]:
 
         async def serve(job_type: str) -> None:
             served = replace(handler, type=job_type, at_once=HELD)
-            await Worker(app.channel, [served], name="bench", rng=random.Random()).run(asyncio.Event())
+            await Worker(app.channel, [served], WorkerOptions("bench", random.Random())).run(asyncio.Event())
 
         yield serve
 

@@ -10,18 +10,18 @@ from datetime import timedelta
 import grpc
 
 from gateways.zeebe.connection import Plaintext, open_channel
-from tests.chaos.clerk import LOCK, SECRET, TYPES, Clerk, claim, fate, type_of
 from tests.chaos.effects import Effects
+from tests.chaos.handlers import LOCK, SECRET, TYPES, ClaimHandler, claim, fate, type_of
 from tests.support.faults import Cable, FaultyGateway, Rule, cable_to, faulty_gateway
 from tests.support.logwatch import LogWatch, watching
-from workers.app.runtime_log import log_event
-from workers.runtime import Timings, Worker
+from workers.app.logs import log_event
+from workers.runtime import Timings, Worker, WorkerOptions
 from workers.runtime.events import RuntimeEvent
 
 JOBS = 5_000
 PATIENCE_SECONDS = 90.0
 LOOK_SECONDS = 0.02
-TEMPO = Timings(long_poll=2.0, poll_grace=1.0, report_try=1.0, longest_pause=1.0, denied_pause=0.5)
+TIMINGS = Timings(long_poll=2.0, poll_grace=1.0, report_try=1.0, longest_pause=1.0, denied_pause=0.5)
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Arena:
 
     gateway: FaultyGateway
     cable: Cable
-    clerk: Clerk
+    handler: ClaimHandler
     effects: Effects
     logs: LogWatch
     worker: asyncio.Task[None]
@@ -75,34 +75,28 @@ async def arena(
 ) -> AsyncIterator[Arena]:
     """A gateway and a worker at work, with a cable between if asked for."""
     effects = effects or Effects()
-    clerk = Clerk(effects, lock)
+    handler = ClaimHandler(effects, lock)
     with watching(SECRET) as logs:
         async with faulty_gateway(seed) as gateway, cable_to(gateway.port) as cable:
             address = cable.address if cabled else gateway.address
-            async with channel_to(address) as channel, working(channel, clerk, logs, seed) as worker:
-                yield Arena(gateway, cable, clerk, effects, logs, worker)
+            async with channel_to(address) as channel, working(channel, handler, logs, seed) as worker:
+                yield Arena(gateway, cable, handler, effects, logs, worker)
     effects.close()
 
 
 @asynccontextmanager
 async def working(
-    channel: grpc.aio.Channel, clerk: Clerk, logs: LogWatch, seed: int
+    channel: grpc.aio.Channel, handler: ClaimHandler, logs: LogWatch, seed: int
 ) -> AsyncIterator[asyncio.Task[None]]:
-    """A worker for as long as the block runs; it must end in peace when told to."""
+    """A worker for as long as the block runs; it must end in peace when asked to."""
     stop = asyncio.Event()
 
-    def listener(happening: RuntimeEvent) -> None:
-        logs.hear(happening)
-        log_event(happening)
+    def listener(event: RuntimeEvent) -> None:
+        logs.note(event)
+        log_event(event)
 
-    worker = Worker(
-        channel,
-        clerk.handlers(),
-        name="chaos",
-        rng=random.Random(seed),
-        listener=listener,
-        tempo=TEMPO,
-    )
+    options = WorkerOptions("chaos", random.Random(seed), listener=listener, timings=TIMINGS)
+    worker = Worker(channel, handler.by_type(), options)
     running = asyncio.create_task(worker.run(stop, drain=timedelta(seconds=5)))
     try:
         yield running
@@ -127,12 +121,12 @@ async def storm(
 
 
 def all_is_well(here: Arena, jobs: int = JOBS) -> None:
-    """Nothing lost, nothing doubled, no limit broken, no secret told, no run that contradicts itself."""
+    """Nothing lost, nothing doubled, no limit broken, no secret leaked, no run that contradicts itself."""
     ledger = here.gateway.ledger
     assert [story.end for story in ledger.stories.values()] == [fate(number) for number in range(jobs)]
     assert (here.effects.keys, here.effects.doubled) == (jobs, 0)
-    assert all(here.clerk.most_in_hand[type_] <= limit for type_, limit in TYPES.items())
+    assert all(here.handler.most_at_once[type_] <= limit for type_, limit in TYPES.items())
     assert ledger.runs.contradictions == []
-    assert here.clerk.unwanted == set()
+    assert here.handler.unwanted == set()
     assert here.logs.leaks == []
     assert here.logs.errors == []

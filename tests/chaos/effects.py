@@ -1,4 +1,4 @@
-"""Effects that must happen once: a book of keys and a list of effects, written in one transaction."""
+"""Effects that must happen once: a table of keys and a list of effects, written in one transaction."""
 
 import sqlite3
 from pathlib import Path
@@ -21,7 +21,7 @@ class Effects:
         self._db.executescript(_TABLES)
 
     def apply(self, key: str, run: str) -> int:
-        """Bring the effect about unless the key is in the book; how often the key was tried before."""
+        """Bring the effect about unless the key is known; how often the key was tried before."""
         self._db.execute("begin immediate")
         tried = self._one("select count(*) from tried where key = ?", key)
         self._db.execute("insert into tried values (?, ?)", (key, run))

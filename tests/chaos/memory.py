@@ -14,11 +14,11 @@ from datetime import timedelta
 
 import psutil
 
-from tests.chaos.arena import TEMPO, plain_channel, until
-from tests.chaos.clerk import SECRET, claim
+from tests.chaos.arena import TIMINGS, plain_channel, until
+from tests.chaos.handlers import SECRET, claim
 from tests.support.faults import Cable, FaultyGateway, cable_to, faulty_gateway
 from tests.support.logwatch import watching
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker
+from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
 
 TYPE = "chaos-memory"
 AT_ONCE = 64
@@ -71,7 +71,8 @@ async def measure(jobs: int, reconnects: int) -> Memory:
             cable_to(gateway.port) as cable,
             plain_channel(cable.address) as channel,
         ):
-            worker = Worker(channel, [handler], name="memory", rng=random.Random(0), tempo=TEMPO)
+            options = WorkerOptions("memory", random.Random(0), timings=TIMINGS)
+            worker = Worker(channel, [handler], options)
             running = asyncio.create_task(worker.run(stop))
             await _rounds(gateway, cable, memory, jobs=jobs, rounds=reconnects)
             stop.set()

@@ -2,7 +2,7 @@
 
 import grpc
 
-from tests.chaos.clerk import SECRET
+from tests.chaos.handlers import SECRET
 from tests.support.faults import (
     EVERYTHING,
     INTAKE,

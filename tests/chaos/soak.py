@@ -1,6 +1,6 @@
 """Hours in minutes: faults every few seconds, a steady flow of claims, figures at the end.
 
-`python -m tests.chaos.soak --minutes 20`; exits with 1 when anything was lost, doubled or told.
+`python -m tests.chaos.soak --minutes 20`; exits with 1 when anything was lost, doubled or leaked.
 """
 
 import argparse
@@ -16,9 +16,9 @@ from pathlib import Path
 import psutil
 
 from tests.chaos.arena import Arena, arena
-from tests.chaos.clerk import TYPES, fate
 from tests.chaos.disturbances import break_streams, cut, restart
 from tests.chaos.effects import Effects
+from tests.chaos.handlers import TYPES, fate
 from tests.chaos.mixture import MIXED
 
 OPEN_JOBS = 300
@@ -100,7 +100,7 @@ def verdict(here: Arena) -> list[str]:
     """Everything that is not as it must be."""
     ledger = here.gateway.ledger
     fates = Counter(fate(number) for number in range(ledger.created))
-    crowded = [type_ for type_, limit in TYPES.items() if here.clerk.most_in_hand[type_] > limit]
+    crowded = [type_ for type_, limit in TYPES.items() if here.handler.most_at_once[type_] > limit]
     checks = {
         f"jobs ended otherwise than they should: {ledger.ends - fates}": ledger.ends == fates,
         f"effects missing: {ledger.created - here.effects.keys}": here.effects.keys == ledger.created,

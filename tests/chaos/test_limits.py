@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from tests.chaos.arena import plain_channel, until
 from tests.support.faults import End, FaultyGateway, Rule, SlowStream, faulty_gateway
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker
+from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
 
 AT_ONCE = 4
 Handle = Callable[[Job], Awaitable[Outcome]]
@@ -20,7 +20,7 @@ async def served(handle: Handle, limit: timedelta = timedelta(seconds=5)) -> Asy
     handler = JobHandler("limits", (), handle, lock=timedelta(seconds=30), time_limit=limit, at_once=AT_ONCE)
     stop = asyncio.Event()
     async with faulty_gateway() as gateway, plain_channel(gateway.address) as channel:
-        worker = Worker(channel, [handler], name="limits", rng=random.Random(0))
+        worker = Worker(channel, [handler], WorkerOptions("limits", random.Random(0)))
         running = asyncio.create_task(worker.run(stop, drain=timedelta(seconds=1)))
         yield gateway
         stop.set()

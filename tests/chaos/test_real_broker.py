@@ -26,7 +26,7 @@ from workers.app.composition import engine_config
 INSTANCES = 600
 PROCESS = "CHAOS"
 KILLS = ("worker", "worker", "broker", "worker", "worker", "broker", "worker")
-LANES = 8
+CREATORS = 8
 
 
 class Broker:
@@ -56,7 +56,7 @@ class Broker:
         engine.stop(self._config)
 
 
-class Hand:
+class WorkerProcess:
     """The worker's process."""
 
     def __init__(self, address: str, effects: Path) -> None:
@@ -90,17 +90,17 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
 async def test_killed_workers_and_killed_brokers_lose_nothing_and_double_nothing(
     broker: Broker, tmp_path: Path
 ) -> None:
-    book = tmp_path / "effects.db"
-    effects = Effects(book)
+    file = tmp_path / "effects.db"
+    effects = Effects(file)
     async with open_channel(Plaintext(broker.address)) as channel:
         instances = await create_instances(channel, one_task(tmp_path, PROCESS, TYPE, {}))
-        hand = Hand(broker.address, book)
+        worker = WorkerProcess(broker.address, file)
         for step, victim in enumerate(KILLS, start=1):
             await has_effects(effects, INSTANCES * step // (len(KILLS) + 1))
-            await asyncio.to_thread(hand.kill if victim == "worker" else broker.kill)
+            await asyncio.to_thread(worker.kill if victim == "worker" else broker.kill)
         await has_effects(effects, INSTANCES)
         await are_gone(channel, instances)
-        hand.end()
+        worker.end()
     assert (effects.keys, effects.doubled) == (INSTANCES, 0)
     assert effects.repeated_runs > 0
     effects.close()
@@ -111,13 +111,13 @@ async def create_instances(channel: grpc.aio.Channel, model: Path) -> list[int]:
     client = ZeebeClient(channel, max_connection_retries=-1)
     await client.deploy_resource(model)
 
-    async def lane(first: int) -> list[int]:
-        numbers = range(first, INSTANCES, LANES)
+    async def create(first: int) -> list[int]:
+        numbers = range(first, INSTANCES, CREATORS)
         started = [await client.run_process(PROCESS, {"claimId": f"CLM-{number}"}) for number in numbers]
         return [instance.process_instance_key for instance in started]
 
-    lanes = await asyncio.gather(*(lane(first) for first in range(LANES)))
-    return [key for keys in lanes for key in keys]
+    created = await asyncio.gather(*(create(first) for first in range(CREATORS)))
+    return [key for keys in created for key in keys]
 
 
 async def has_effects(effects: Effects, count: int) -> None:

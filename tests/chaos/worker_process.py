@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gateways.zeebe.connection import Plaintext, open_channel
 from tests.chaos.effects import Effects
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker
+from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
 
 TYPE = "chaos-real"
 LOCK = timedelta(seconds=4)
@@ -18,7 +18,7 @@ AT_ONCE = 32
 PAUSE_SECONDS = 0.02
 
 
-class Hand:
+class EffectHandler:
     """Brings about a claim's effect; there is time to be killed before it and after it."""
 
     def __init__(self, effects: Effects, name: str) -> None:
@@ -37,10 +37,10 @@ class Hand:
 async def work(address: str, effects: Path) -> None:
     """Work until killed."""
     name = f"chaos-{os.getpid()}"
-    hand = Hand(Effects(effects), name)
-    handler = JobHandler(TYPE, ("claimId",), hand.handle, lock=LOCK, at_once=AT_ONCE)
+    effect = EffectHandler(Effects(effects), name)
+    handler = JobHandler(TYPE, ("claimId",), effect.handle, lock=LOCK, at_once=AT_ONCE)
     async with open_channel(Plaintext(address)) as channel:
-        await Worker(channel, [handler], name=name, rng=random.Random()).run(asyncio.Event())
+        await Worker(channel, [handler], WorkerOptions(name, random.Random())).run(asyncio.Event())
 
 
 if __name__ == "__main__":

@@ -27,8 +27,7 @@ from tests.support.builders import NOW
 from workers.jobs import all_handlers
 from workers.policy import load_policy
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Throw
-from workers.runtime.outcome_json import to_json
+from workers.runtime.outcome import Complete, Throw, to_json
 from workers.upkeep.relay import Relay
 
 Step = Callable[[str], None]

@@ -22,7 +22,7 @@ from tests.support.waiting import eventually
 from workers.jobs import all_handlers
 from workers.policy import load_policy
 from workers.runtime import Complete, Job, Outcome, Postpone
-from workers.runtime.execution import run_handler
+from workers.runtime.executor import run_handler
 
 JOB_TYPE = "retry-submission-backoff"  # the shortest time limit of all
 JOBS = range(1, 11)

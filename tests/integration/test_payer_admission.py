@@ -35,7 +35,7 @@ from workers.payers.status import overview
 from workers.payers.waking import Waker
 from workers.policy import load_policy
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
-from workers.runtime.outcome_json import from_json
+from workers.runtime.outcome import from_json
 from workers.upkeep.probing import probe_all
 
 PAYER = "999999"

@@ -19,7 +19,7 @@ from gateways.zeebe.connection import Plaintext, open_channel
 from tests.process.stage import eventually
 from tests.support.cluster import PARTITIONS, BrokerCluster, Node, broker_cluster
 from tests.support.models import one_task
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker
+from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
 
 JOB_TYPE = "cluster-job"
 JOBS = 240
@@ -138,7 +138,7 @@ async def _led_without(victim: Node, cluster: BrokerCluster, asked: Node) -> boo
 async def _working(channel: grpc.aio.Channel, handled: Handled) -> AsyncIterator[None]:
     handler = JobHandler(type=JOB_TYPE, variables=(), handle=handled.handle, lock=LOCK, time_limit=LOCK / 2)
     stop = asyncio.Event()
-    worker = Worker(channel, [handler], name="cluster-test", rng=random.Random())
+    worker = Worker(channel, [handler], WorkerOptions("cluster-test", random.Random()))
     task = asyncio.create_task(worker.run(stop))
     try:
         yield

@@ -9,7 +9,7 @@ from domain.decision import RetryRequest, decide
 from persistence.repositories.draft import DecisionDraft
 from workers.policy import load_policy
 from workers.policy.ruling import Ruling, outcome_of
-from workers.runtime.outcome_json import to_json
+from workers.runtime.outcome import to_json
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
 CLAIM = "CLM-001-1"

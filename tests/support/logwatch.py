@@ -35,9 +35,9 @@ class LogWatch(logging.Handler):
         if record.levelno >= logging.ERROR and len(self.errors) < KEPT:
             self.errors.append(text)
 
-    def hear(self, happening: object) -> None:
-        """What the runtime tells its listeners, who may log it."""
-        self._read(type(happening).__name__, repr(happening))
+    def note(self, event: object) -> None:
+        """What the runtime emits to its listeners, who may log it."""
+        self._read(type(event).__name__, repr(event))
 
     def _read(self, name: str, text: str) -> None:
         self.events[name] += 1

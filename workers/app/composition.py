@@ -24,8 +24,8 @@ from persistence.encryption.cipher import Cipher
 from persistence.migrations import migrate
 from persistence.retention import Periods
 from persistence.store import Store
+from workers.app.logs import log_event
 from workers.app.metrics import RuntimeMetrics
-from workers.app.runtime_log import log_event
 from workers.app.schema import require_current
 from workers.claims.intake import Intake
 from workers.claims.messages import ClaimMessages
@@ -39,7 +39,7 @@ from workers.payers.channels import PayerChannel, gateway_to, open_channels, out
 from workers.payers.limits import LimitsByPayer, limits_by_payer
 from workers.payers.waking import Waker, by_message
 from workers.policy import PolicySource
-from workers.runtime import JobHandler, Worker
+from workers.runtime import JobHandler, Worker, WorkerOptions
 from workers.runtime.events import Listener, RuntimeEvent
 from workers.runtime.gate import Gate
 
@@ -94,15 +94,9 @@ class App:
             doubt=gate.doubt,
         )
         chosen = [handler for handler in handlers if handler.type in only]
-        return Worker(
-            self.channel,
-            chosen,
-            name=name,
-            rng=random.Random(),  # noqa: S311  # jitter, not a secret
-            reopen=self.reopen,
-            gate=gate,
-            listener=self.listener,
-        )
+        rng = random.Random()  # noqa: S311  # jitter, not a secret
+        options = WorkerOptions(name, rng, reopen=self.reopen, gate=gate, listener=self.listener)
+        return Worker(self.channel, chosen, options)
 
     def waker(self) -> Waker:
         """Wakes claims that wait for their payer."""
@@ -173,15 +167,15 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
 
 
 def _listener() -> Listener:
-    """Logs and metrics, both told everything."""
+    """Logs and metrics, both given every event."""
     provider = MeterProvider(metric_readers=[PrometheusMetricReader()])
     metrics = RuntimeMetrics(provider.get_meter("reenvio"))
 
-    def hear(happening: RuntimeEvent) -> None:
-        metrics.hear(happening)
-        log_event(happening)
+    def count_and_log(event: RuntimeEvent) -> None:
+        metrics.count(event)
+        log_event(event)
 
-    return hear
+    return count_and_log
 
 
 async def migrate_database(settings: Settings) -> None:

@@ -2,10 +2,37 @@
 
 import logging
 import sys
+from dataclasses import asdict
 from typing import Literal
 
 import structlog
 from structlog.typing import Processor
+
+from workers.runtime.events import (
+    GatewayFailed,
+    JobCrashed,
+    JobDone,
+    JobExpired,
+    JobsHeld,
+    JobsResumed,
+    ReportGivenUp,
+    ReportRetried,
+    RuntimeEvent,
+    StreamsUnknown,
+)
+
+log = structlog.get_logger(__name__)
+_OF_THE_RUNTIME: dict[type[RuntimeEvent], tuple[int, str]] = {
+    GatewayFailed: (logging.WARNING, "gateway_failed"),
+    StreamsUnknown: (logging.WARNING, "streams_unknown"),
+    JobsHeld: (logging.WARNING, "intake_held"),
+    JobsResumed: (logging.INFO, "intake_resumed"),
+    JobCrashed: (logging.ERROR, "job_crashed"),
+    JobExpired: (logging.WARNING, "job_expired"),
+    JobDone: (logging.DEBUG, "job_done"),
+    ReportRetried: (logging.INFO, "report_retried"),
+    ReportGivenUp: (logging.ERROR, "report_given_up"),
+}
 
 
 def configure_logs(level: str, style: Literal["json", "console"]) -> None:
@@ -24,3 +51,10 @@ def configure_logs(level: str, style: Literal["json", "console"]) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+
+
+def log_event(event: RuntimeEvent) -> None:
+    """Write what matters to an operator, ids and codes only; ordinary work is at debug level or silent."""
+    if known := _OF_THE_RUNTIME.get(type(event)):
+        level, name = known
+        log.log(level, name, **asdict(event))

@@ -30,7 +30,7 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 
 class RuntimeMetrics:
-    """Counts what the runtime tells."""
+    """Counts the runtime's events."""
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
@@ -49,13 +49,13 @@ class RuntimeMetrics:
             explicit_bucket_boundaries_advisory=_BUCKETS,
         )
 
-    def hear(self, happening: RuntimeEvent) -> None:
-        """Count one happening."""
-        match happening:
+    def count(self, event: RuntimeEvent) -> None:
+        """Count one event."""
+        match event:
             case JobTaken(type=job_type, how=how):
                 self._taken.add(1, {"type": job_type, "how": how})
             case JobDone():
-                self._count_done(happening)
+                self._count_done(event)
             case JobExpired(type=job_type):
                 self._expired.add(1, {"type": job_type})
             case JobCrashed(type=job_type, error=error):

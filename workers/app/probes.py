@@ -15,15 +15,15 @@ from workers.runtime.health import Health
 Check = Callable[[], Awaitable[str | None]]
 
 
-def probes(vitals: Health, checks: Sequence[Check] = ()) -> Starlette:
+def probes(health: Health, checks: Sequence[Check] = ()) -> Starlette:
     """Liveness looks at our loops; readiness also at the gateway and at further checks."""
 
     async def livez(_request: Request) -> Response:
-        stalled = vitals.stalled()
+        stalled = health.stalled()
         return _answer(f"stalled: {', '.join(stalled)}" if stalled else None)
 
     async def readyz(_request: Request) -> Response:
-        trouble = vitals.not_ready()
+        trouble = health.not_ready()
         for check in checks:
             trouble = trouble or await check()
         return _answer(trouble)

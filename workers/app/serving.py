@@ -28,7 +28,7 @@ async def serve(app: App, only: frozenset[JobType], *, drain: timedelta, probes_
         stop = stack.enter_context(stop_on_signal())
         stack.enter_context(reload_on_hangup(app.policy))
         if probes_at is not None:
-            app_probes = probes(worker.vitals, [app.store.trouble])
+            app_probes = probes(worker.health, [app.store.trouble])
             port = await stack.enter_async_context(serving_probes(app_probes, *probes_at))
             log.info("probes_started", port=port)
         log.info("worker_started", types=[str(job_type) for job_type in sorted(only)])

@@ -17,8 +17,7 @@ from persistence.store import Store
 from workers.policy.ruling import Question, Ruling, outcome_of, rule
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
-from workers.runtime.outcome import Incident, Outcome
-from workers.runtime.outcome_json import from_json, to_json
+from workers.runtime.outcome import Incident, Outcome, from_json, to_json
 
 PolicyNow = Callable[[], Policy]
 Stopwatch = Callable[[], float]

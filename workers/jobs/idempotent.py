@@ -22,8 +22,7 @@ from persistence.repositories.idempotency import (
 from persistence.store import Store
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Postpone, Throw
-from workers.runtime.outcome_json import from_json, to_json
+from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Postpone, Throw, from_json, to_json
 
 LEASE_MARGIN = timedelta(seconds=10)
 ASK_AGAIN = timedelta(seconds=1)

@@ -35,8 +35,7 @@ from workers.payers.admission import Candidate, PayerChange, admit, after_answer
 from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Incident, Outcome, Throw
-from workers.runtime.outcome_json import from_json, to_json
+from workers.runtime.outcome import Complete, Incident, Outcome, Throw, from_json, to_json
 
 
 class Input(JobInput):

@@ -2,6 +2,7 @@
 
 from workers.runtime.handler import JobHandler, JobInput, blocking, typed
 from workers.runtime.job import Job
+from workers.runtime.options import WorkerOptions
 from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Postpone, Throw
 from workers.runtime.timings import Timings
 from workers.runtime.worker import Worker
@@ -18,6 +19,7 @@ __all__ = [
     "Throw",
     "Timings",
     "Worker",
+    "WorkerOptions",
     "blocking",
     "typed",
 ]

@@ -1,4 +1,4 @@
-"""What the runtime tells its listeners: facts without variables, for metrics, logs and health."""
+"""What the runtime emits to its listeners: facts without variables, for metrics, logs and health."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ class StreamsUnknown:
 
 
 @dataclass(frozen=True, slots=True)
-class IntakeHeld:
+class JobsHeld:
     """What every job needs is away: no job is taken until it is back."""
 
 
 @dataclass(frozen=True, slots=True)
-class IntakeResumed:
+class JobsResumed:
     """It is back, and jobs are taken again."""
 
 
@@ -96,8 +96,8 @@ RuntimeEvent = (
     GatewayAnswered
     | GatewayFailed
     | StreamsUnknown
-    | IntakeHeld
-    | IntakeResumed
+    | JobsHeld
+    | JobsResumed
     | JobTaken
     | JobExpired
     | JobCrashed
@@ -108,5 +108,5 @@ RuntimeEvent = (
 Listener = Callable[[RuntimeEvent], None]
 
 
-def nobody(_happening: RuntimeEvent) -> None:
+def nobody(_event: RuntimeEvent) -> None:
     """Listens to nothing."""

@@ -1,9 +1,9 @@
-"""Holds the intake while what every job needs is away: no job is taken only to be given back."""
+"""Holds jobs off while what every job needs is away: none is taken only to be given back."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from workers.runtime.events import IntakeHeld, IntakeResumed, Listener, nobody
+from workers.runtime.events import JobsHeld, JobsResumed, Listener, nobody
 
 LOOK_SECONDS = 1.0
 
@@ -25,7 +25,7 @@ class Gate:
     ) -> None:
         self._well = well
         self._look_seconds = look_seconds
-        self._tell = listener
+        self._emit = listener
         self._doubtful = False
         self._held = False
         self._looking = asyncio.Lock()
@@ -48,4 +48,4 @@ class Gate:
             self._doubtful = not await self._well()
         if self._doubtful != self._held:
             self._held = self._doubtful
-            self._tell(IntakeHeld() if self._held else IntakeResumed())
+            self._emit(JobsHeld() if self._held else JobsResumed())

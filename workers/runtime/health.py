@@ -39,19 +39,19 @@ class Health:
         self.stopping = False
 
     def loop(self, name: str) -> Heartbeat:
-        """A pulse for a loop that must keep moving."""
+        """A heartbeat for a loop that must keep moving."""
         self._loops[name] = Heartbeat(self._seconds)
         return self._loops[name]
 
-    def hear(self, happening: RuntimeEvent) -> None:
-        """Listen to the runtime: an answer of the gateway is a sign of its life."""
-        if isinstance(happening, GatewayAnswered | JobDone):
+    def note(self, event: RuntimeEvent) -> None:
+        """An answer of the gateway is a sign of its life."""
+        if isinstance(event, GatewayAnswered | JobDone):
             self._gateway = self._gateway or Heartbeat(self._seconds)
             self._gateway.beat()
 
     def stalled(self) -> list[str]:
         """The loops that have stopped moving; liveness is their absence."""
-        return [name for name, pulse in self._loops.items() if pulse.age > self._stalled_after]
+        return [name for name, heartbeat in self._loops.items() if heartbeat.age > self._stalled_after]
 
     def not_ready(self) -> str | None:
         """Why no work should be expected of us now; None when all is well."""

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-import random
 import time
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, assert_never
 
@@ -11,14 +11,15 @@ import grpc
 from google.protobuf.message import Message
 from pyzeebe.proto.gateway_pb2 import CompleteJobRequest, FailJobRequest, ThrowErrorRequest
 
-from workers.runtime.events import JobDone, Listener, ReportGivenUp, ReportRetried
+from workers.runtime.events import JobDone, ReportGivenUp, ReportRetried
 from workers.runtime.gateway import Gateway
 from workers.runtime.job import Job
+from workers.runtime.options import WorkerOptions
 from workers.runtime.outcome import Complete, Fail, HandBack, Incident, Postpone, Report, Throw
 from workers.runtime.throttle import Throttle
-from workers.runtime.timings import Backoff, Timings
 
 MESSAGE_LIMIT = 2_000
+NO_BACKOFF = timedelta()
 _SHORTEST_TRY = 1.0
 _FINAL = frozenset(
     {
@@ -34,31 +35,32 @@ _FINAL = frozenset(
 class Reporter:
     """The only one that completes, fails or throws; each execution is reported once."""
 
-    def __init__(self, gateway: Gateway, *, tempo: Timings, rng: random.Random, listener: Listener) -> None:
+    def __init__(self, gateway: Gateway, options: WorkerOptions) -> None:
         self._gateway = gateway
-        self._tempo = tempo
-        self._rng = rng
-        self._tell = listener
-        self.throttle = Throttle(least=tempo.fewest_reports, most=tempo.most_reports)
+        self._options = options
+        self._timings = options.timings
+        self._emit = options.listener
+        self.throttle = Throttle(least=self._timings.fewest_reports, most=self._timings.most_reports)
 
     async def report(self, job: Job, outcome: Report, *, until: float, seconds: float = 0.0) -> None:
-        """Tell the engine; `until` is the (monotonic) end of our lock on the job."""
+        """Report to the engine; `until` is the (monotonic) end of our lock on the job."""
         name, method, request = _verb(job, outcome)
-        pace, again = Backoff(self._rng, self._tempo.first_pause, self._tempo.longest_report_pause), False
-        while (status := await self._try(method, request, until)) is not None:
-            pause = pace.pause()
+        done, retried = JobDone(job.type, job.key, name, seconds), False
+        backoff = self._options.backoff(self._timings.longest_report_pause)
+        while (status := await self._try(method, request, until=until)) is not None:
+            pause = backoff.pause()
             if status in _FINAL or time.monotonic() + pause >= until:
-                self._conclude(job, name, status, seconds, again=again)
+                self._emit(_conclusion(done, status, retried=retried))
                 return
-            again = True
-            self._tell(ReportRetried(job.type, job.key, status.name, pause))
+            retried = True
+            self._emit(ReportRetried(job.type, job.key, status.name, pause))
             await self._prepare_retry(status, pause)
-        self._tell(JobDone(job.type, job.key, name, seconds))
+        self._emit(done)
 
-    async def _try(self, method: str, request: Message, until: float) -> grpc.StatusCode | None:
+    async def _try(self, method: str, request: Message, *, until: float) -> grpc.StatusCode | None:
         async with self.throttle:
             begun = time.monotonic()
-            seconds = min(self._tempo.report_try, max(until - begun, _SHORTEST_TRY))
+            seconds = min(self._timings.report_try, max(until - begun, _SHORTEST_TRY))
             try:
                 await getattr(self._gateway.stub, method)(request, timeout=seconds)
             except grpc.aio.AioRpcError as error:
@@ -71,13 +73,14 @@ class Reporter:
             await self._gateway.renew()
         await asyncio.sleep(pause)
 
-    def _conclude(self, job: Job, name: str, status: grpc.StatusCode, seconds: float, *, again: bool) -> None:
-        # a job that we failed or threw at a try whose answer got lost is still there, but no longer active
-        inactive = again and status is grpc.StatusCode.FAILED_PRECONDITION
-        if inactive or status is grpc.StatusCode.NOT_FOUND:
-            self._tell(JobDone(job.type, job.key, name, seconds, settled_before=True))
-        else:
-            self._tell(ReportGivenUp(job.type, job.key, status.name))
+
+def _conclusion(done: JobDone, status: grpc.StatusCode, *, retried: bool) -> JobDone | ReportGivenUp:
+    """What a last refusal means: the engine had the report already, or never gets it."""
+    # a job that we failed or threw at a try whose answer got lost is still there, but no longer active
+    inactive = retried and status is grpc.StatusCode.FAILED_PRECONDITION
+    if inactive or status is grpc.StatusCode.NOT_FOUND:
+        return replace(done, settled_before=True)
+    return ReportGivenUp(done.type, done.key, status.name)
 
 
 def _verb(job: Job, outcome: Report) -> tuple[str, str, Message]:
@@ -85,11 +88,11 @@ def _verb(job: Job, outcome: Report) -> tuple[str, str, Message]:
     try:
         return _request(job, outcome)
     except (TypeError, ValueError) as error:
-        told = Incident(
+        incident = Incident(
             f"{job.type} answered with variables that are not JSON ({type(error).__name__}: {_kind(error)}). "
             "This is a fault of the worker: mend it, then retry this incident in Operate."
         )
-        return _request(job, told)
+        return _request(job, incident)
 
 
 def _request(job: Job, outcome: Report) -> tuple[str, str, Message]:
@@ -103,18 +106,18 @@ def _request(job: Job, outcome: Report) -> tuple[str, str, Message]:
             )
             return "throw", "ThrowError", thrown
         case Fail(message, backoff):
-            return "fail", "FailJob", _failed(job, message, max(job.retries - 1, 0), backoff)
+            return "fail", "FailJob", _failed(job, message, retries=max(job.retries - 1, 0), backoff=backoff)
         case Incident(message):
-            return "incident", "FailJob", _failed(job, message, 0, timedelta())
+            return "incident", "FailJob", _failed(job, message, retries=0)
         case Postpone(message, backoff):
-            return "postpone", "FailJob", _failed(job, message, max(job.retries, 1), backoff)
+            return "postpone", "FailJob", _failed(job, message, retries=max(job.retries, 1), backoff=backoff)
         case HandBack(reason):
-            return "hand-back", "FailJob", _failed(job, reason, max(job.retries, 1), timedelta())
+            return "hand-back", "FailJob", _failed(job, reason, retries=max(job.retries, 1))
         case _:
             assert_never(outcome)
 
 
-def _failed(job: Job, message: str, retries: int, backoff: timedelta) -> FailJobRequest:
+def _failed(job: Job, message: str, *, retries: int, backoff: timedelta = NO_BACKOFF) -> FailJobRequest:
     return FailJobRequest(
         jobKey=job.key,
         retries=retries,

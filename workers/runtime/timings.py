@@ -1,4 +1,4 @@
-"""How patient the runtime is: every pause and limit that is not a handler's own."""
+"""How long the runtime waits: every pause and limit that is not a handler's own."""
 
 import random
 from dataclasses import dataclass

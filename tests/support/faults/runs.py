@@ -1,4 +1,4 @@
-"""Reports by the run of a handler that made them: a run says one thing, and stops when it was heard.
+"""Reports by the run of a handler that made them: a run says one thing, and stops when it was answered.
 
 A handler takes part by writing its own mark, such as `run-17`, into what it reports.
 """
@@ -12,7 +12,7 @@ _MARK = re.compile(r"run-\d+")
 @dataclass(slots=True)
 class _Run:
     said: tuple[str, str]
-    heard: bool = False
+    is_answered: bool = False
 
 
 class Runs:
@@ -30,15 +30,15 @@ class Runs:
         run = self._runs.setdefault(mark[0], _Run((verb, text)))
         if run.said != (verb, text):
             self.contradictions.append(f"{mark[0]}: {run.said[0]}, then {verb}")
-        if run.heard:
+        if run.is_answered:
             self.repetitions.append(f"{mark[0]}: {verb} again after an answer")
         return mark[0]
 
     def answered(self, mark: str | None) -> None:
         """The run's report got an answer that leaves no doubt."""
         if mark is not None:
-            self._runs[mark].heard = True
+            self._runs[mark].is_answered = True
 
     def forget_answered(self) -> None:
-        """Drop the runs that were heard."""
-        self._runs = {mark: run for mark, run in self._runs.items() if not run.heard}
+        """Drop the runs that were answered."""
+        self._runs = {mark: run for mark, run in self._runs.items() if not run.is_answered}

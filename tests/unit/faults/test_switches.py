@@ -41,7 +41,7 @@ def test_the_same_seed_gives_the_same_faults() -> None:
     assert 10 < first.injected["Refuse INTERNAL"] < 50
 
 
-def test_a_run_may_repeat_itself_until_it_is_heard() -> None:
+def test_a_run_may_repeat_itself_until_it_is_answered() -> None:
     runs = Runs()
     runs.arrived("CompleteJob", '{"run": "run-1"}')
     runs.answered(runs.arrived("CompleteJob", '{"run": "run-1"}'))

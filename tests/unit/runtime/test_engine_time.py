@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.runtime.engine_time import FORGET_SECONDS, EngineTime
+from workers.runtime.executor import FORGET_SECONDS, EngineTime
 
 LOCK = 10.0
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from workers.runtime.events import IntakeHeld, IntakeResumed, RuntimeEvent
+from workers.runtime.events import JobsHeld, JobsResumed, RuntimeEvent
 from workers.runtime.gate import Gate
 
 
@@ -26,18 +26,18 @@ async def test_nobody_looks_without_a_doubt() -> None:
 
 
 async def test_a_doubt_that_is_unfounded_holds_nobody_and_tells_nothing() -> None:
-    answers, heard = Answers(0), list[RuntimeEvent]()
-    gate = Gate(answers.well, listener=heard.append)
+    answers, events = Answers(0), list[RuntimeEvent]()
+    gate = Gate(answers.well, listener=events.append)
     gate.doubt()
     await gate.passed()
-    assert (answers.asked, heard) == (1, [])
+    assert (answers.asked, events) == (1, [])
 
 
 async def test_it_opens_for_all_when_one_look_finds_all_well() -> None:
-    answers, heard, beats = Answers(3), list[RuntimeEvent](), list[int]()
-    gate = Gate(answers.well, look_seconds=0.001, listener=heard.append)
+    answers, events, beats = Answers(3), list[RuntimeEvent](), list[int]()
+    gate = Gate(answers.well, look_seconds=0.001, listener=events.append)
     gate.doubt()
     await asyncio.gather(*(gate.passed(lambda: beats.append(1)) for _ in range(8)))
     assert answers.asked == 4
-    assert heard == [IntakeHeld(), IntakeResumed()]
+    assert events == [JobsHeld(), JobsResumed()]
     assert len(beats) >= 8

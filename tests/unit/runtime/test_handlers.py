@@ -8,9 +8,9 @@ import pytest
 from workers.jobs.outage_tolerant import outage_tolerant
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Postpone, Throw
 from workers.runtime.events import RuntimeEvent
-from workers.runtime.execution import run_handler
+from workers.runtime.executor import run_handler
 from workers.runtime.handler import JobInput, typed
-from workers.runtime.outcome_json import from_json, to_json
+from workers.runtime.outcome import from_json, to_json
 
 SECRET = "Maria da Silva"
 
@@ -76,13 +76,13 @@ async def test_an_unforeseen_error_names_its_kind_and_no_data() -> None:
     async def crash(_job: Job) -> Outcome:
         raise LookupError(SECRET)
 
-    heard: list[RuntimeEvent] = []
-    outcome = await run_handler(handler(crash), job(patient=SECRET), heard.append)
+    events: list[RuntimeEvent] = []
+    outcome = await run_handler(handler(crash), job(patient=SECRET), events.append)
     assert isinstance(outcome, Fail)
     assert "LookupError" in outcome.message
     assert SECRET not in outcome.message
-    assert heard
-    assert SECRET not in str(heard)
+    assert events
+    assert SECRET not in str(events)
 
 
 def test_a_job_never_shows_its_variables() -> None:

@@ -25,58 +25,58 @@ def time() -> Time:
 
 
 @pytest.fixture
-def vitals(time: Time) -> Health:
+def health(time: Time) -> Health:
     return Health(stalled_after=60, silent_after=30, seconds=time)
 
 
-def test_a_pulse_ages_until_it_beats(time: Time) -> None:
-    pulse = Heartbeat(time)
+def test_a_heartbeat_ages_until_it_beats(time: Time) -> None:
+    heartbeat = Heartbeat(time)
     time.now += 5
-    assert pulse.age == 5
-    pulse.beat()
-    assert pulse.age == 0
+    assert heartbeat.age == 5
+    heartbeat.beat()
+    assert heartbeat.age == 0
 
 
-def test_a_loop_that_stops_moving_is_named(vitals: Health, time: Time) -> None:
-    moving, stuck = vitals.loop("poll a"), vitals.loop("poll b")
+def test_a_loop_that_stops_moving_is_named(health: Health, time: Time) -> None:
+    moving, stuck = health.loop("poll a"), health.loop("poll b")
     time.now += 61
     moving.beat()
-    assert vitals.stalled() == ["poll b"]
+    assert health.stalled() == ["poll b"]
     stuck.beat()
-    assert vitals.stalled() == []
+    assert health.stalled() == []
 
 
-def test_ready_only_after_the_gateway_answered_and_while_it_does(vitals: Health, time: Time) -> None:
-    assert vitals.not_ready() == "the gateway does not answer"
-    vitals.hear(GatewayFailed("a", "poll", "UNAVAILABLE", 1.0))
-    assert vitals.not_ready()
-    vitals.hear(GatewayAnswered())
-    assert vitals.not_ready() is None
+def test_ready_only_after_the_gateway_answered_and_while_it_does(health: Health, time: Time) -> None:
+    assert health.not_ready() == "the gateway does not answer"
+    health.note(GatewayFailed("a", "poll", "UNAVAILABLE", 1.0))
+    assert health.not_ready()
+    health.note(GatewayAnswered())
+    assert health.not_ready() is None
     time.now += 31
-    assert vitals.not_ready() == "the gateway does not answer"
+    assert health.not_ready() == "the gateway does not answer"
 
 
-def test_a_stopping_worker_is_not_ready(vitals: Health) -> None:
-    vitals.hear(GatewayAnswered())
-    vitals.stopping = True
-    assert vitals.not_ready() == "stopping"
+def test_a_stopping_worker_is_not_ready(health: Health) -> None:
+    health.note(GatewayAnswered())
+    health.stopping = True
+    assert health.not_ready() == "stopping"
 
 
-async def test_the_probes_answer_over_http(vitals: Health, time: Time) -> None:
-    vitals.loop("poll a")
+async def test_the_probes_answer_over_http(health: Health, time: Time) -> None:
+    health.loop("poll a")
 
     async def database_is_away() -> str | None:
         return "the database is away" if time.now < 200 else None
 
-    app = probes(vitals, [database_is_away])
+    app = probes(health, [database_is_away])
     async with serving_probes(app, "127.0.0.1", 0) as port, httpx.AsyncClient(trust_env=False) as client:
         base = f"http://127.0.0.1:{port}"
         assert (await client.get(f"{base}/livez")).status_code == 200
         assert (await client.get(f"{base}/readyz")).status_code == 503
-        vitals.hear(GatewayAnswered())
+        health.note(GatewayAnswered())
         assert (await client.get(f"{base}/readyz")).text == "the database is away"
         time.now = 200.0
-        vitals.hear(GatewayAnswered())
+        health.note(GatewayAnswered())
         assert (await client.get(f"{base}/readyz")).text == "ok"
         stalled = await client.get(f"{base}/livez")
         assert stalled.status_code == 503
@@ -84,8 +84,8 @@ async def test_the_probes_answer_over_http(vitals: Health, time: Time) -> None:
         assert (await client.get(f"{base}/metrics")).status_code == 200
 
 
-async def test_a_taken_port_is_told_in_one_line(vitals: Health) -> None:
-    async with serving_probes(probes(vitals), "127.0.0.1", 0) as port:
+async def test_a_taken_port_is_told_in_one_line(health: Health) -> None:
+    async with serving_probes(probes(health), "127.0.0.1", 0) as port:
         with pytest.raises(PortError, match="choose another HEALTH_PORT"):
-            async with serving_probes(probes(vitals), "127.0.0.1", port):
+            async with serving_probes(probes(health), "127.0.0.1", port):
                 pass

@@ -63,9 +63,9 @@ async def test_a_cancelled_wait_gives_its_place_to_the_next() -> None:
             order.append(name)
 
     async with throttle:
-        cancelled, patient = asyncio.create_task(report("a")), asyncio.create_task(report("b"))
+        cancelled, waiting = asyncio.create_task(report("a")), asyncio.create_task(report("b"))
         await asyncio.sleep(0)
         cancelled.cancel()
         await asyncio.gather(cancelled, return_exceptions=True)
-    await patient
+    await waiting
     assert order == ["b"]

@@ -33,6 +33,7 @@ from workers.runtime import (
     Throw,
     Timings,
     Worker,
+    WorkerOptions,
     blocking,
 )
 from workers.runtime.events import (
@@ -69,18 +70,17 @@ async def working(
     drain: float = 5.0,
     reopen: Callable[[], grpc.aio.Channel] | None = None,
 ) -> AsyncIterator[list[RuntimeEvent]]:
-    """A worker beside the block; yields what it tells."""
-    heard: list[RuntimeEvent] = []
+    """A worker beside the block; yields its events."""
+    events: list[RuntimeEvent] = []
     handler = JobHandler(
         TYPE, (), handle, lock=timedelta(seconds=lock), time_limit=timedelta(seconds=limit), at_once=at_once
     )
     channel, stop = open_channel(Plaintext(gateway.address)), asyncio.Event()
-    worker = Worker(
-        channel, [handler], name="w", rng=random.Random(1), tempo=QUICK, listener=heard.append, reopen=reopen
-    )
+    options = WorkerOptions("w", random.Random(1), reopen=reopen, listener=events.append, timings=QUICK)
+    worker = Worker(channel, [handler], options)
     task = asyncio.create_task(worker.run(stop, drain=timedelta(seconds=drain)))
     try:
-        yield heard
+        yield events
     finally:
         stop.set()
         await task
@@ -171,12 +171,12 @@ async def test_a_full_worker_reads_no_further_pushed_jobs(gateway: FaultyGateway
         await gate.wait()
         return Complete()
 
-    async with working(gateway, wait, at_once=2) as heard:
+    async with working(gateway, wait, at_once=2) as events:
         await until(lambda: gateway.open_streams(TYPE) == 1)
         keys = create(gateway, 12)
-        await until(lambda: sum(isinstance(h, JobTaken) for h in heard) == 4)
+        await until(lambda: sum(isinstance(event, JobTaken) for event in events) == 4)
         await asyncio.sleep(0.1)
-        assert sum(isinstance(h, JobTaken) for h in heard) == 4
+        assert sum(isinstance(event, JobTaken) for event in events) == 4
         gate.set()
         await until(lambda: gateway.ledger.ended == 12)
     assert all(gateway.ledger.stories[key].end is End.COMPLETED for key in keys)
@@ -215,12 +215,12 @@ async def test_a_stopping_worker_hands_back_what_does_not_finish_in_time(gateway
 
 async def test_a_report_whose_answer_got_lost_is_counted_as_settled_before(gateway: FaultyGateway) -> None:
     gateway.faults.switch(Rule(LoseAnswer(), REPORTS, 1.0))
-    async with working(gateway, done) as heard:
+    async with working(gateway, done) as events:
         [key] = create(gateway)
-        await until(lambda: any(isinstance(h, ReportRetried) for h in heard))
+        await until(lambda: any(isinstance(event, ReportRetried) for event in events))
         gateway.faults.switch()
-        await until(lambda: any(isinstance(h, JobDone) for h in heard))
-    assert [h.settled_before for h in heard if isinstance(h, JobDone)] == [True]
+        await until(lambda: any(isinstance(event, JobDone) for event in events))
+    assert [event.settled_before for event in events if isinstance(event, JobDone)] == [True]
     assert gateway.ledger.stories[key].deliveries == 1
 
 
@@ -229,12 +229,12 @@ async def test_a_failure_whose_answer_got_lost_is_counted_as_settled_before(gate
         return Fail("the database is away", timedelta(minutes=1))
 
     gateway.faults.switch(Rule(LoseAnswer(), REPORTS, 1.0))
-    async with working(gateway, fail) as heard:
+    async with working(gateway, fail) as events:
         create(gateway)
-        await until(lambda: any(isinstance(h, ReportRetried) for h in heard))
+        await until(lambda: any(isinstance(event, ReportRetried) for event in events))
         gateway.faults.switch()
-        await until(lambda: any(isinstance(h, JobDone | ReportGivenUp) for h in heard))
-    assert [h.settled_before for h in heard if isinstance(h, JobDone)] == [True]
+        await until(lambda: any(isinstance(event, JobDone | ReportGivenUp) for event in events))
+    assert [event.settled_before for event in events if isinstance(event, JobDone)] == [True]
 
 
 async def test_a_refused_token_is_renewed_by_a_new_channel(gateway: FaultyGateway) -> None:
@@ -254,10 +254,10 @@ async def test_a_refused_token_is_renewed_by_a_new_channel(gateway: FaultyGatewa
 
 async def test_an_old_gateway_is_served_by_polling(gateway: FaultyGateway) -> None:
     gateway.faults.switch(Rule(Refuse(grpc.StatusCode.UNIMPLEMENTED), frozenset({Method.STREAM}), 1.0))
-    async with working(gateway, done) as heard:
+    async with working(gateway, done) as events:
         create(gateway, 20)
         await until(lambda: gateway.ledger.ended == 20)
-    assert sum(isinstance(h, StreamsUnknown) for h in heard) == 1
+    assert sum(isinstance(event, StreamsUnknown) for event in events) == 1
 
 
 async def test_a_long_handler_keeps_its_job(gateway: FaultyGateway) -> None:
@@ -295,11 +295,11 @@ async def test_a_loop_that_hangs_turns_liveness_red(
     gateway.faults.switch(Rule(Hang(), frozenset({Method.ACTIVATE}), 1.0))
     handler = JobHandler(TYPE, (), done)
     channel, stop = open_channel(Plaintext(gateway.address)), asyncio.Event()
-    worker = Worker(channel, [handler], name="w", rng=random.Random(1), tempo=never)
-    monkeypatch.setattr(worker, "vitals", Health(stalled_after=0.2))
+    worker = Worker(channel, [handler], WorkerOptions("w", random.Random(1), timings=never))
+    monkeypatch.setattr(worker, "health", Health(stalled_after=0.2))
     task = asyncio.create_task(worker.run(stop))
-    await until(lambda: worker.vitals.stalled() == [f"poll {TYPE}"])
-    assert worker.vitals.not_ready()
+    await until(lambda: worker.health.stalled() == [f"poll {TYPE}"])
+    assert worker.health.not_ready()
     stop.set()
     await task
     await channel.close()

@@ -41,18 +41,18 @@ def fate(number: int) -> End:
             return End.COMPLETED
 
 
-class Clerk:
-    """Handles claims; remembers how many it had in hand at the same time."""
+class ClaimHandler:
+    """Handles claims; counts how many it runs at the same time."""
 
     def __init__(self, effects: Effects, lock: timedelta = LOCK) -> None:
         self._effects = effects
         self._lock = lock
         self._runs = itertools.count(1)
-        self._in_hand: Counter[str] = Counter()
-        self.most_in_hand: Counter[str] = Counter()
+        self._running: Counter[str] = Counter()
+        self.most_at_once: Counter[str] = Counter()
         self.unwanted: set[str] = set()
 
-    def handlers(self) -> list[JobHandler]:
+    def by_type(self) -> list[JobHandler]:
         """One handler for each job type, with its own limit."""
         return [
             JobHandler(
@@ -78,22 +78,22 @@ class Clerk:
 
     @contextmanager
     def _holding(self, type_: str) -> Iterator[None]:
-        self._in_hand[type_] += 1
-        self.most_in_hand[type_] = max(self.most_in_hand[type_], self._in_hand[type_])
+        self._running[type_] += 1
+        self.most_at_once[type_] = max(self.most_at_once[type_], self._running[type_])
         try:
             yield
         finally:
-            self._in_hand[type_] -= 1
+            self._running[type_] -= 1
 
 
 def _answer(number: int, *, first: bool, said: dict[str, str]) -> Outcome:
-    told = f"{said['run']}: {said['patient']}"
+    text = f"{said['run']}: {said['patient']}"
     if fate(number) is End.THROWN:
-        return Throw("REFUSED", told, said)
+        return Throw("REFUSED", text, said)
     if fate(number) is End.INCIDENT:
-        return Incident(told)
+        return Incident(text)
     if first and number % 50 == 21:
-        return Fail(told, SOON)
+        return Fail(text, SOON)
     if first and number in CRASHES:
-        raise ValueError(told)
+        raise ValueError(text)
     return Complete(said)

@@ -22,9 +22,9 @@ class PayerStatus:
 
     `failures` counts outages and unclear answers in a row, of each claim one unclear answer at most;
     `openings` counts openings without a success between them; `proven` says that the credentials
-    have worked since the last person's word. `next_slot_at` is where the lane of new claims goes on,
+    have worked since a person last resumed it. `next_slot_at` is where the lane of new claims goes on,
     `next_wait_slot_at` the lane of claims that had to wait, `paced_until` where the sends made so far
-    reach at the payer's pace. `probe_up` is the probe's last word.
+    reach at the payer's pace. `probe_up` is the last probe's answer.
     """
 
     payer_id: str
@@ -42,6 +42,17 @@ class PayerStatus:
     proven: bool = False
     probed_at: datetime | None = None
     probe_up: bool | None = None
+
+    def renewed(self, now: datetime) -> "PayerStatus":
+        """A healthy payer's status that keeps the payer's wishes, the pace and what the last probe said."""
+        return PayerStatus(
+            self.payer_id,
+            now,
+            not_before=self.not_before,
+            paced_until=self.paced_until,
+            probed_at=self.probed_at,
+            probe_up=self.probe_up,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,102 +1,26 @@
-"""submit-claim at the payer's door: held without an attempt, stopped for credentials, woken in time."""
+"""Admission of submit-claim to its payer: held without an attempt, stopped for credentials, woken in time."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import pytest
 
-from domain.breaker import Go, Hold, Verdict
+from domain.breaker import Candidate, Go, Hold, Verdict
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
-from domain.payer_status import PRACTICE, PayerLimits, PayerState, PayerStatus, PlannedDowntime
-from domain.submission import (
-    Accepted,
-    AccessDenied,
-    AnswerLost,
-    Duplicate,
-    Failed,
-    Glosa,
-    SendOutcome,
-    Submission,
-)
+from domain.payer_status import PayerLimits, PayerState, PlannedDowntime
+from domain.submission import Accepted, AccessDenied, AnswerLost, Failed
 from gateways.tiss.settings import PayerSettings
-from persistence.encryption.keys import cipher_of, new_key
-from persistence.repositories.payloads import seal_payload
-from persistence.repositories.reviews import Review
 from persistence.store import Store
+from tests.integration.payer_stage import DOWN, PAYER, Scene
 from tests.support.builders import NOW, later
 from tests.support.tiss_samples import payer as payer_settings
-from workers.jobs import all_handlers
-from workers.payers import orders
-from workers.payers.admission import Candidate, foreseen
-from workers.payers.limits import LimitsByPayer, limits_by_payer, limits_from
+from workers.payers.admission import foreseen
+from workers.payers.limits import limits_by_payer, limits_from
+from workers.payers.orders import StaysStopped, UnknownPayer
 from workers.payers.status import overview
-from workers.payers.waking import Waker
-from workers.policy import load_policy
-from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
-from workers.runtime.outcome import from_json
-from workers.upkeep.probing import probe_all
+from workers.runtime import Complete, Incident, Job, Outcome, Throw
 
-PAYER = "999999"
-DOWN = Failed("SERVICE_UNAVAILABLE - 503", "HTTP:503", payer_down=True)
 DENIED = AccessDenied("UNAUTHORIZED - login or password is wrong", "FAULT:LoginInvalido")
-QUICK = PayerLimits(per_minute=None, threshold=2, needs_proof=False)
-
-
-@dataclass
-class Scene:
-    """A payer whose answers tests choose, a clock they move, and who was woken."""
-
-    store: Store
-    limits: PayerLimits = QUICK
-    moment: datetime = NOW
-    answer: SendOutcome = field(default_factory=lambda: Accepted("P-1"))
-    sent: list[str] = field(default_factory=list)
-    woken: list[str] = field(default_factory=list)
-    settings: Mapping[str, PayerSettings] = field(default_factory=dict)
-    trouble: Exception | None = None
-
-    async def now(self) -> datetime:
-        return self.moment
-
-    async def send(self, submission: Submission, _now: datetime) -> SendOutcome:
-        self.sent.append(submission.claim_id)
-        return self.answer
-
-    async def wake_up(self, claim_id: str) -> None:
-        if self.trouble:
-            raise self.trouble
-        self.woken.append(claim_id)
-
-    @property
-    def waker(self) -> Waker:
-        return Waker(self.store, LimitsByPayer({PAYER: self.limits}, PRACTICE, self.settings), self.wake_up)
-
-    def handler(self, job_type: str) -> JobHandler:
-        cipher = cipher_of(new_key("k1"))
-        handlers = all_handlers(self.store, self, load_policy, self, cipher=cipher, waker=self.waker)
-        [found] = [handler for handler in handlers if handler.type == job_type]
-        return found
-
-    async def submit(self, number: int, *, key: int | None = None, **variables: object) -> Outcome:
-        """Deliver the claim's job."""
-        given = {"claimId": f"CLM-D-{number}", "payerId": PAYER} | variables
-        job = Job(key or number, "submit-claim", "Task_SubmitClaim", number, 3, {}, given)
-        return await self.handler("submit-claim").handle(job)
-
-    async def status(self) -> PayerStatus:
-        async with self.store.reading() as tx:
-            status = await tx.payers.find(PAYER)
-        assert status
-        return status
-
-    async def fail_twice(self) -> None:
-        """An outage that opens the breaker."""
-        self.answer = DOWN
-        for number in (101, 102):
-            await self.submit(number)
-        assert (await self.status()).state is PayerState.OPEN
 
 
 @pytest.fixture
@@ -129,7 +53,7 @@ async def test_while_the_breaker_is_open_nothing_is_sent_and_no_attempt_is_writt
         assert [entry.event for entry in await tx.journal.of_claim("CLM-D-1")] == ["payer_unavailable"]
 
 
-async def test_what_a_claim_would_meet_at_the_door_is_told_without_changing_anything(scene: Scene) -> None:
+async def test_the_verdict_on_a_claim_is_foreseen_without_changing_anything(scene: Scene) -> None:
     claim = Candidate("CLM-D-1", PAYER)
 
     async def prospect() -> Verdict:
@@ -138,11 +62,11 @@ async def test_what_a_claim_would_meet_at_the_door_is_told_without_changing_anyt
     assert await prospect() == Go()
     await scene.fail_twice()
     before = await scene.status()
-    told = await prospect()
-    assert isinstance(told, Hold)
-    assert (told.resume_at, told.reason) == (later(minutes=5), DOWN.error)
+    verdict = await prospect()
+    assert isinstance(verdict, Hold)
+    assert (verdict.resume_at, verdict.reason) == (later(minutes=5), DOWN.error)
     assert await scene.status() == before
-    assert resume_at(await scene.submit(1)) == told.resume_at
+    assert resume_at(await scene.submit(1)) == verdict.resume_at
 
 
 async def test_on_recovery_those_that_waited_are_woken_by_deadline_and_go_at_their_slots(
@@ -157,7 +81,7 @@ async def test_on_recovery_those_that_waited_are_woken_by_deadline_and_go_at_the
         await scene.submit(number, deadline=later(hours=30 - number).isoformat())
     scene.moment, scene.answer = later(minutes=2), Accepted("P-1")
     scene.settings = {PAYER: payer_settings()}
-    assert await probe_all(scene.waker, scene.moment, says_up) == 1
+    assert await scene.probing(says_up).all(scene.moment) == 1
     assert await scene.submit(4) == Complete({"protocolNumber": "P-1"})
     assert scene.woken == ["CLM-D-4", "CLM-D-3", "CLM-D-2", "CLM-D-1"]
     slots = {number: resume_at(await scene.submit(number)) for number in (3, 2, 1)}
@@ -205,7 +129,7 @@ async def test_refused_credentials_are_one_incident_that_may_be_retried_as_often
         assert (await scene.status()).state is PayerState.STOPPED
         assert await scene.submit(1) == outcome  # delivered or retried again before anybody resumed
         assert isinstance(await scene.submit(2), Throw)
-        await orders.resume(scene.waker, PAYER, scene.moment)
+        await scene.orders.resume(PAYER, scene.moment)
     assert scene.sent == ["CLM-D-1"] * 6
     assert scene.woken[0] == "CLM-D-2"
     scene.answer = Accepted("P-1")
@@ -234,100 +158,6 @@ async def test_the_payers_wish_and_its_maintenance_are_kept(scene: Scene) -> Non
     assert resume_at(await scene.submit(3)) == later(hours=3)
 
 
-async def test_the_total_and_the_guides_of_glosas_are_kept_and_the_engine_does_not_hear_of_them(
-    scene: Scene,
-) -> None:
-    on_guides = [Glosa("guide", "1801", "PROCEDIMENTO INVÁLIDO", f"GP-{n}") for n in (2, 1, 1)]
-    scene.answer = Accepted("P-1", (Glosa("protocol", "1001", "CARTEIRA"), *on_guides), "450.00")
-    told = await scene.submit(1)
-    assert told == Complete({"protocolNumber": "P-1"})
-    async with scene.store.reading() as tx:
-        [entry] = await tx.journal.of_claim("CLM-D-1")
-        attempt = await tx.attempts.of_job(1)
-    assert entry.detail == (
-        "send 1, protocol P-1, total 450.00, with glosas: 1001 CARTEIRA (protocol, 1x); "
-        "1801 PROCEDIMENTO INVÁLIDO (guide, 3x: GP-1, GP-2)"
-    )
-    assert attempt
-    assert attempt.result
-    assert attempt.result["total"] == "450.00"
-    assert attempt.result["glosas"][:2] == [
-        {"level": "protocol", "code": "1001", "guide": None},
-        {"level": "guide", "code": "1801", "guide": "GP-2"},
-    ]
-    assert from_json(attempt.result) == told  # what a redelivered job is answered
-
-
-async def test_of_very_many_guides_the_journal_names_the_first_and_the_attempt_all(scene: Scene) -> None:
-    scene.answer = Accepted("P-1", tuple(Glosa("guide", "1801", "X", f"GP-{n:03}") for n in range(12)))
-    await scene.submit(1)
-    async with scene.store.reading() as tx:
-        [entry] = await tx.journal.of_claim("CLM-D-1")
-        attempt = await tx.attempts.of_job(1)
-    assert entry.detail.endswith("GP-008, GP-009 and 2 more)")
-    assert attempt
-    assert len((attempt.result or {})["glosas"]) == 12
-
-
-async def test_what_a_damaged_answer_claims_is_told_to_the_person_who_looks_for_it(scene: Scene) -> None:
-    scene.answer = AnswerLost("SERVER_ERROR - damaged", "NET:ANSWER_HASH", claimed_protocol="900000000007")
-    await scene.submit(1)
-    scene.answer = Duplicate("TISS:3268")
-    assert await scene.submit(1, key=2, retryCount=1) == Complete({"protocolNumber": None})
-    variables = {"claimId": "CLM-D-1", "reviewReason": "PROTOCOL_MISSING"}
-    await scene.handler("open-review").handle(Job(3, "open-review", "Task", 1, 3, {}, variables))
-    async with scene.store.reading() as tx:
-        [review] = await tx.reviews.of_claim("CLM-D-1")
-    hint = "a damaged answer names protocol 900000000007: ask the payer whether it is right"
-    assert review == Review("CLM-D-1", 0, "PROTOCOL_MISSING", hint)
-
-
-@pytest.mark.parametrize(
-    ("given", "shown"),
-    [("MAX_RETRIES_EXCEEDED", "ARRIVAL_UNKNOWN"), ("PERMANENT_ERROR", "PERMANENT_ERROR")],
-)
-async def test_whoever_decides_is_told_that_the_payer_may_have_it(
-    scene: Scene, given: str, shown: str
-) -> None:
-    scene.answer = AnswerLost("TIMEOUT - no answer", "NET:READ_TIMEOUT")
-    await scene.submit(1)
-    variables = {"claimId": "CLM-D-1", "reviewReason": given, "retryReason": "Enough"}
-    await scene.handler("open-review").handle(Job(3, "open-review", "Task", 1, 3, {}, variables))
-    async with scene.store.reading() as tx:
-        [review] = await tx.reviews.of_claim("CLM-D-1")
-        claim = await tx.claims.find("CLM-D-1")
-    hint = "Enough; the payer may have it, an answer was lost: ask the payer before it is sent again"
-    assert review == Review("CLM-D-1", 0, shown, hint)
-    assert claim
-    assert claim.reason == shown
-
-
-async def test_a_claim_that_the_payer_has_never_shows_as_failed(scene: Scene) -> None:
-    scene.answer = AnswerLost("TIMEOUT - no answer", "NET:READ_TIMEOUT")
-    await scene.submit(1)
-    scene.answer = Duplicate("TISS:3268")
-    await scene.submit(1, key=2, retryCount=1)
-    async with scene.store.reading() as tx:
-        claim = await tx.claims.find("CLM-D-1")
-    assert claim
-    assert (claim.state, claim.reason) == (
-        ClaimState.SUBMITTING,
-        "the payer has it; the answer with the protocol was lost",
-    )
-
-
-async def test_a_file_that_cannot_be_opened_is_no_send(scene: Scene) -> None:
-    sealed = seal_payload(cipher_of(new_key("another")), "CLM-D-1", b"<x/>")
-    async with scene.store.transaction() as tx:
-        await tx.payloads.put("CLM-D-1", sealed, now=NOW)
-    outcome = await scene.submit(1)
-    assert isinstance(outcome, Fail)
-    assert "ENCRYPTION_KEYS" in outcome.message
-    assert scene.sent == []
-    async with scene.store.reading() as tx:
-        assert not await tx.attempts.answer_was_lost("CLM-D-1")
-
-
 async def test_a_cancelled_claim_waits_for_no_payer(scene: Scene) -> None:
     await scene.fail_twice()
     await scene.submit(1)
@@ -347,7 +177,7 @@ async def test_a_probe_wakes_the_most_urgent_first_and_repeats_a_wake_up_that_wa
         async def answer(_settings: PayerSettings) -> bool:
             return up
 
-        return await probe_all(scene.waker, later(minutes=minute), answer)
+        return await scene.probing(answer).all(later(minutes=minute))
 
     assert await probe(False, 1) == 0
     assert (await scene.status()).state is PayerState.OPEN
@@ -363,36 +193,36 @@ async def test_a_probe_wakes_the_most_urgent_first_and_repeats_a_wake_up_that_wa
 async def test_a_payer_without_a_line_is_not_asked_but_time_heals_it(scene: Scene) -> None:
     await scene.fail_twice()
     await scene.submit(1)
-    assert await probe_all(scene.waker, later(minutes=4)) == 0
-    assert await probe_all(scene.waker, later(minutes=6)) == 1
+    assert await scene.probing().all(later(minutes=4)) == 0
+    assert await scene.probing().all(later(minutes=6)) == 1
     assert (await scene.status()).probed_at is None
 
 
 async def test_people_may_pause_resume_and_trip_what_they_know(scene: Scene) -> None:
-    with pytest.raises(orders.UnknownPayer, match="payer list"):
-        await orders.resume(scene.waker, PAYER, NOW)
+    with pytest.raises(UnknownPayer, match="payer list"):
+        await scene.orders.resume(PAYER, NOW)
     await scene.submit(1)
     with pytest.raises(Trouble, match="past"):
-        await orders.pause(scene.waker, PAYER, "x", NOW, NOW)
-    await orders.pause(scene.waker, PAYER, "month's end", None, NOW)
+        await scene.orders.pause(PAYER, NOW, reason="x", until=NOW)
+    await scene.orders.pause(PAYER, NOW, reason="month's end")
     assert resume_at(await scene.submit(2)) == later(hours=1)
-    [view] = await overview(scene.store, scene.waker.book, NOW)
+    [view] = await overview(scene.store, scene.payer_limits, NOW)
     assert (view.status.state, view.waiting, view.in_flight, view.pace) == ("PAUSED", 1, 0, "no limit")
-    await orders.resume(scene.waker, PAYER, NOW)
+    await scene.orders.resume(PAYER, NOW)
     assert scene.woken == ["CLM-D-2"]
     assert isinstance(await scene.submit(2), Complete)
-    change = await orders.trip(scene.waker, PAYER, "by hand", NOW)
+    change = await scene.orders.trip(PAYER, NOW, reason="by hand")
     assert change.after.next_try_at == later(minutes=5)
 
 
-async def test_a_stopped_payer_stays_so_and_whoever_pauses_or_trips_it_is_told(scene: Scene) -> None:
+async def test_a_stopped_payer_stays_so_and_whoever_pauses_or_trips_it_learns_it(scene: Scene) -> None:
     scene.limits, scene.answer = PayerLimits(per_minute=None), DENIED
     await scene.submit(1)
     stopped = await scene.status()
-    with pytest.raises(orders.StaysStopped, match="reenvio payer resume 999999"):
-        await orders.pause(scene.waker, PAYER, "night", later(hours=1), NOW)
-    with pytest.raises(orders.StaysStopped, match="login or password is wrong"):
-        await orders.trip(scene.waker, PAYER, "by hand", NOW)
+    with pytest.raises(StaysStopped, match="reenvio payer resume 999999"):
+        await scene.orders.pause(PAYER, NOW, reason="night", until=later(hours=1))
+    with pytest.raises(StaysStopped, match="login or password is wrong"):
+        await scene.orders.trip(PAYER, NOW, reason="by hand")
     assert await scene.status() == stopped
     scene.moment = later(days=1)
     await scene.submit(2)
@@ -420,18 +250,18 @@ async def test_a_payer_that_answers_nonsense_to_everybody_is_held_and_one_claim_
 
 async def test_the_reason_of_an_order_names_no_person(scene: Scene) -> None:
     await scene.submit(1)
-    await orders.pause(scene.waker, PAYER, "ask about CPF 123.456.789-09", None, NOW)
+    await scene.orders.pause(PAYER, NOW, reason="ask about CPF 123.456.789-09")
     assert "123.456.789-09" not in (await scene.status()).reason
-    await orders.trip(scene.waker, PAYER, "ask about CPF 123.456.789-09", NOW)
+    await scene.orders.trip(PAYER, NOW, reason="ask about CPF 123.456.789-09")
     assert "123.456.789-09" not in (await scene.status()).reason
 
 
 async def test_a_pause_that_is_over_gives_slots_to_all_that_waited(scene: Scene) -> None:
     await scene.submit(1)
-    await orders.pause(scene.waker, PAYER, "night", later(hours=1), NOW)
+    await scene.orders.pause(PAYER, NOW, reason="night", until=later(hours=1))
     for number in (2, 3):
         await scene.submit(number)
-    assert await probe_all(scene.waker, later(hours=1)) == 0  # their own timers end now
+    assert await scene.probing().all(later(hours=1)) == 0  # their own timers end now
     scene.moment = later(hours=1)
     for number in (2, 3):
         assert isinstance(await scene.submit(number), Complete)

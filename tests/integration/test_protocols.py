@@ -1,4 +1,4 @@
-"""Questions about protocols pass the payer's door; only the payer's word makes a protocol a claim's own."""
+"""Questions about protocols are admitted as sends are; only the payer makes a protocol a claim's own."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -27,9 +27,9 @@ from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CALL, LOGIN, NOW, PAYER, lote
 from workers.claims.messages import ClaimRefusal
 from workers.claims.protocols import Protocols, ProtocolTrouble
-from workers.payers import orders
 from workers.payers.channels import open_channels
 from workers.payers.limits import limits_by_payer
+from workers.payers.orders import Orders
 from workers.payers.questions import NotNow
 from workers.payers.waking import Waker
 
@@ -49,7 +49,11 @@ class Scene:
 
     @property
     def store(self) -> Store:
-        return self.protocols.waker.store
+        return self.protocols.store
+
+    @property
+    def orders(self) -> Orders:
+        return Orders(self.store, self.protocols.limits, Waker(self.store, self.protocols.limits))
 
     @property
     def calls(self) -> int:
@@ -85,12 +89,12 @@ async def opened(
         line = f'[payers.{PAYER}]\nendpoint = "{simulator.url}/{PAYER}"\nversion = "4.03.00"\n{settings}\n'
         async with open_channels(payers_file(folder, line)) as channels:
             cipher, clock = cipher_of(new_key("k1")), HandClock()
-            book = limits_by_payer({name: channel.settings for name, channel in channels.items()})
+            limits = limits_by_payer({name: channel.settings for name, channel in channels.items()})
             async with store.transaction() as tx:
                 due = NOW + timedelta(hours=48)
                 await tx.claims.receive(Arrival(DERIVED, PAYER, due, "x", "200000000001"), now=NOW)
                 await tx.payloads.put(DERIVED, seal_payload(cipher, DERIVED, FILE), now=NOW)
-            yield Scene(Protocols(cipher, channels, Waker(store, book), clock), simulator, clock)
+            yield Scene(Protocols(store, limits, cipher, channels, clock), simulator, clock)
 
 
 @pytest.fixture
@@ -111,8 +115,8 @@ async def test_an_accepted_claims_own_protocol_is_asked_for(scene: Scene) -> Non
     protocol = await scene.take("200000000001", 1)
     async with scene.store.transaction() as tx:
         await tx.claims.move(DERIVED, ClaimState.ACCEPTED, now=NOW, protocol_number=protocol)
-    told = await scene.protocols.ask(CLAIM)
-    assert (told.situation.status, told.is_news) == (ProtocolStatus.RECEIVED, False)
+    answer = await scene.protocols.ask(CLAIM)
+    assert (answer.situation.status, answer.is_news) == (ProtocolStatus.RECEIVED, False)
 
 
 async def test_refused_credentials_cost_one_login_however_often_people_ask(locked_out: Scene) -> None:
@@ -123,7 +127,7 @@ async def test_refused_credentials_cost_one_login_however_often_people_ask(locke
         with pytest.raises(NotNow, match=f"lock the account.* `reenvio payer resume {PAYER}`"):
             await locked_out.protocols.ask(CLAIM, "900000000001")
     assert locked_out.calls == 1
-    await orders.resume(locked_out.protocols.waker, PAYER, NOW)
+    await locked_out.orders.resume(PAYER, NOW)
     with pytest.raises(ProtocolTrouble):
         await locked_out.protocols.ask(CLAIM, "900000000001")
     assert locked_out.calls == 2
@@ -159,7 +163,7 @@ async def test_a_status_service_of_its_own_says_nothing_about_the_one_that_takes
 
 async def test_a_good_answer_counts_in_the_pace_and_proves_nothing(scene: Scene) -> None:
     await scene.lose_the_answer(await scene.take("200000000001", 1))
-    await orders.trip(scene.protocols.waker, PAYER, "test", NOW)
+    await scene.orders.trip(PAYER, NOW, reason="test")
     scene.clock.wait(minutes=6)
     await scene.protocols.ask(CLAIM)
     status = await scene.status()
@@ -193,9 +197,9 @@ async def test_what_a_damaged_answer_names_is_recovered_when_the_payer_confirms_
 async def test_another_batchs_protocol_is_not_recovered(scene: Scene) -> None:
     other = await scene.take("300", 7)
     await scene.lose_the_answer(await scene.take("200000000001", 1))
-    told = await scene.protocols.ask(CLAIM, other)
+    answer = await scene.protocols.ask(CLAIM, other)
     with pytest.raises(ProtocolTrouble, match="it is of batch 300"):
-        told.require_own()
+        answer.require_own()
     with pytest.raises(ProtocolTrouble, match=r"it is of batch 300.* --unchecked"):
         await scene.protocols.recovered(CLAIM, other)
 

@@ -74,8 +74,8 @@ at_once = {HANDLERS}
 
 def _without_breaker(app: App) -> App:
     """The plain rule: every claim calls the payer whenever its own timer ends."""
-    book = dataclasses.replace(app.book, limits={PAYER: NO_BREAKER})
-    return dataclasses.replace(app, book=book)
+    limits = dataclasses.replace(app.payer_limits, limits={PAYER: NO_BREAKER})
+    return dataclasses.replace(app, payer_limits=limits)
 
 
 @asynccontextmanager

@@ -80,10 +80,11 @@ class Stage:
 
     @asynccontextmanager
     async def worker(
-        self, payer: PayerGateway | None = None, book: LimitsByPayer | None = None
+        self, payer: PayerGateway | None = None, limits: LimitsByPayer | None = None
     ) -> AsyncIterator[None]:
         """A worker with all handlers in this process."""
-        app = dataclasses.replace(self.app, payer=payer or self.payers, book=book or self.app.book)
+        limits = limits or self.app.payer_limits
+        app = dataclasses.replace(self.app, payer=payer or self.payers, payer_limits=limits)
         stop = asyncio.Event()
         task = asyncio.create_task(app.worker(name=f"test-{self.run_id}").run(stop))
         try:

@@ -16,8 +16,8 @@ from domain.submission import Accepted, AccessDenied, Failed, SendOutcome, Submi
 from gateways.zeebe import engine
 from persistence.repositories.claims import ClaimRow
 from tests.process.stage import Claim, Stage, eventually
-from workers.payers import orders
 from workers.payers.limits import LimitsByPayer
+from workers.payers.orders import Orders
 from workers.payers.waking import Waker, by_message
 
 DOWN = Failed("SERVICE_UNAVAILABLE - 503", "HTTP:503", payer_down=True)
@@ -40,12 +40,13 @@ class Payer:
         return self.answer
 
     @property
-    def book(self) -> LimitsByPayer:
+    def limits_by_payer(self) -> LimitsByPayer:
         return LimitsByPayer({self.id: self.limits})
 
     @property
-    def waker(self) -> Waker:
-        return Waker(self.stage.app.store, self.book, by_message(self.stage.app.commands))
+    def orders(self) -> Orders:
+        store, limits = self.stage.app.store, self.limits_by_payer
+        return Orders(store, limits, Waker(store, limits, by_message(self.stage.app.commands)))
 
     async def claim(self, *, hours: float = 48) -> Claim:
         """A claim on its way to this payer."""
@@ -103,7 +104,7 @@ class Payer:
 async def working(stage: Stage, name: str, limits: PayerLimits, answer: SendOutcome) -> AsyncIterator[Payer]:
     """A worker that sends to such a payer."""
     payer = Payer(stage, f"{name}-{stage.run_id}", limits, answer)
-    async with stage.worker(payer, payer.book):
+    async with stage.worker(payer, payer.limits_by_payer):
         yield payer
 
 
@@ -128,7 +129,7 @@ async def test_an_outage_costs_those_who_met_it_an_attempt_and_nobody_else(stage
         assert len(payer.sent) == 2
 
         payer.answer = Accepted("P-1")
-        await orders.resume(payer.waker, payer.id, await stage.clock.now())
+        await payer.orders.resume(payer.id, await stage.clock.now())
         await payer.all_called(held, before=opened.next_try_at)
         await payer.all_accepted([*held[::-1], *first])
 
@@ -173,7 +174,7 @@ async def test_refused_credentials_are_one_incident_and_resume_lets_all_go(stage
         assert payer.sent == [refused.id.value]
 
         payer.answer = Accepted("P-1")
-        await orders.resume(payer.waker, payer.id, await stage.clock.now())
+        await payer.orders.resume(payer.id, await stage.clock.now())
         await stage.mend(refused, incident)
         await payer.all_accepted([*others, refused])
         assert sorted(payer.sent) == sorted([refused.id.value, *(c.id.value for c in [refused, *others])])
@@ -192,9 +193,9 @@ async def test_people_see_and_steer_payers_from_the_command_line(
             "COLUMNS": "300",
         }
 
-        async def reenvio(*words: str) -> tuple[str, int | None]:
+        async def reenvio(*arguments: str) -> tuple[str, int | None]:
             child = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "workers.cli", "payer", *words),
+                *(sys.executable, "-m", "workers.cli", "payer", *arguments),
                 env=environment,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,

@@ -70,7 +70,7 @@ class App:
     limits: Mapping[JobType, HandlerLimits]
     cipher: Cipher
     periods: Periods
-    book: LimitsByPayer
+    payer_limits: LimitsByPayer
     reopen: Callable[[], grpc.aio.Channel]
     listener: Listener
 
@@ -89,6 +89,7 @@ class App:
             cipher=self.cipher,
             periods=self.periods,
             waker=self.waker(),
+            payer_limits=self.payer_limits,
             start_received=self.intake.start_received,
             limited=self._limited,
             doubt=gate.doubt,
@@ -100,7 +101,7 @@ class App:
 
     def waker(self) -> Waker:
         """Wakes claims that wait for their payer."""
-        return Waker(self.store, self.book, by_message(self.commands))
+        return Waker(self.store, self.payer_limits, by_message(self.commands))
 
     def _limited(self, handler: JobHandler) -> JobHandler:
         limits = self.limits.get(JobType(handler.type), HandlerLimits())
@@ -160,7 +161,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             limits=settings.handler_limits,
             cipher=cipher,
             periods=memory.periods(),
-            book=limits_by_payer({name: channel.settings for name, channel in channels.items()}),
+            payer_limits=limits_by_payer({name: channel.settings for name, channel in channels.items()}),
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(),
         )

@@ -1,4 +1,4 @@
-"""Asks a payer what became of a protocol, says it in words, and whether it is a claim's own."""
+"""Asks a payer what became of a protocol, says it in plain text, and whether it is a claim's own."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,14 +21,15 @@ from gateways.tiss.outcomes import (
 from gateways.tiss.parties import Provider
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.claims import ClaimRow
+from persistence.store import Store
 from workers.claims.examination import Channels
 from workers.claims.messages import ClaimRefusal, find_claim, protocol_number
-from workers.payers.admission import Candidate
 from workers.payers.channels import PayerChannel, stored_file
-from workers.payers.questions import NotNow, answered, ask
-from workers.payers.waking import Waker
+from workers.payers.limits import LimitsByPayer
+from workers.payers.questions import NotNow, StatusQuestion
+from workers.payers.waking import log_change
 
-WORDS = {
+STATUS_TEXT = {
     ProtocolStatus.RECEIVED: "received",
     ProtocolStatus.IN_ANALYSIS: "in analysis",
     ProtocolStatus.CLEARED_FOR_PAYMENT: "cleared for payment",
@@ -51,8 +52,8 @@ class ProtocolTrouble(Trouble):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """The payer's word on a protocol, beside the claim it was asked for."""
+class ProtocolAnswer:
+    """What the payer says about a protocol, beside the claim it was asked for."""
 
     claim: ClaimRow
     situation: Situation
@@ -72,16 +73,17 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Protocols:
-    """The payers' word on claims that they have."""
+    """Asks payers about claims that they have."""
 
+    store: Store
+    limits: LimitsByPayer
     cipher: Cipher
     channels: Channels
-    waker: Waker
     clock: Clock
 
-    async def ask(self, claim_id: ClaimId, given: str | None = None) -> Told:
+    async def ask(self, claim_id: ClaimId, given: str | None = None) -> ProtocolAnswer:
         """Ask about a number, the claim's own by default, or the one that a damaged answer names."""
-        claim = await find_claim(self.waker.store, claim_id)
+        claim = await find_claim(self.store, claim_id)
         number = given or claim.protocol_number or await self._claimed(claim)
         if not number:
             raise ClaimRefusal(
@@ -91,36 +93,36 @@ class Protocols:
         outcome = await self._asked(claim, protocol_number(number))
         if not isinstance(outcome, Situation):
             raise _unsaid(claim.payer_id, number, outcome)
-        return Told(claim, outcome)
+        return ProtocolAnswer(claim, outcome)
 
     async def recovered(self, claim_id: ClaimId, given: str | None) -> str:
         """The claim's protocol, confirmed by its payer for the claim's own batch."""
         try:
-            told = await self.ask(claim_id, given)
-            told.require_own()
+            answer = await self.ask(claim_id, given)
+            answer.require_own()
         except (ProtocolTrouble, NotNow, LoteRefusedError) as trouble:
             raise ProtocolTrouble(f"{trouble} {_UNCHECKED}") from trouble
-        return told.situation.protocol
+        return answer.situation.protocol
 
     async def _claimed(self, claim: ClaimRow) -> str | None:
-        return await self.waker.store.look(lambda tx: tx.attempts.claimed_protocol(claim.claim_id))
+        return await self.store.look(lambda tx: tx.attempts.claimed_protocol(claim.claim_id))
 
     async def _asked(self, claim: ClaimRow, number: str) -> StatusOutcome:
-        """One question through the payer's door; what comes of it is known there before anybody is told."""
+        """Ask once, admitted as a send is; what it changes for the payer is kept before anybody sees it."""
         channel = self.channels.get(claim.payer_id)
         if channel is None:
             raise ProtocolTrouble(f"Payer {claim.payer_id} is not configured: add it to PAYERS_FILE.")
         provider = channel.settings.own_provider or await self._provider(claim)
-        store, limits = self.waker.store, self.waker.book.of(claim.payer_id)
-        asking, now = Candidate(claim.claim_id, claim.payer_id), await self.clock.now()
-        await store.run(lambda tx: ask(tx, asking, limits, now))
-        outcome = await _call(channel, provider, number, now)
+        question = StatusQuestion(claim.claim_id, claim.payer_id, self.limits.of(claim.payer_id))
+        began = await self.clock.now()
+        await self.store.run(lambda tx: question.begin(tx, began))
+        outcome = await _call(channel, provider, number, began)
         ended = await self.clock.now()
-        self.waker.tell(await store.run(lambda tx: answered(tx, asking, outcome, limits, ended)))
+        log_change(await self.store.run(lambda tx: question.end(tx, outcome, ended)))
         return outcome
 
     async def _provider(self, claim: ClaimRow) -> Provider:
-        provider = read_lote(await stored_file(self.waker.store, self.cipher, claim.claim_id)).provider
+        provider = read_lote(await stored_file(self.store, self.cipher, claim.claim_id)).provider
         if provider is None:
             raise ProtocolTrouble(f"Nothing says who we are to {claim.payer_id}: set its provider.")
         return provider
@@ -145,7 +147,7 @@ def _unsaid(payer_id: str, protocol: str, outcome: Failure) -> ProtocolTrouble:
 def _doubt(situation: Situation, batch: str | None) -> str | None:
     """Why a situation does not confirm a batch."""
     if situation.status in _VOID:
-        return f"the payer says {WORDS[situation.status]}"
+        return f"the payer says {STATUS_TEXT[situation.status]}"
     if situation.lote is None or batch is None:
         return "nobody says which batch it is of"
     return (
@@ -155,9 +157,9 @@ def _doubt(situation: Situation, batch: str | None) -> str | None:
     )
 
 
-def in_words(situation: Situation) -> Iterator[str]:
-    """The payer's word, line by line."""
-    yield f"protocol {situation.protocol}: {WORDS[situation.status]}"
+def status_lines(situation: Situation) -> Iterator[str]:
+    """What the payer says, line by line."""
+    yield f"protocol {situation.protocol}: {STATUS_TEXT[situation.status]}"
     for glosa in situation.glosas:
         guide = f", guide {glosa.guide}" if glosa.guide else ""
         yield f"glosa {glosa.code} on the {glosa.level}{guide}: {glosa.meaning}"

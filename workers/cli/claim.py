@@ -10,18 +10,18 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from bpmn.names import ReviewDecision
-from domain.breaker import Hold
+from domain.breaker import Candidate, Hold
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.store import Store
 from workers.app.composition import App
 from workers.claims.messages import find_claim
-from workers.claims.protocols import Protocols, in_words
+from workers.claims.protocols import Protocols, status_lines
 from workers.cli.application import with_app
 from workers.cli.database import ClaimArgument, with_store
 from workers.cli.submit import read_file, submit
-from workers.payers.admission import Candidate, foreseen
+from workers.payers.admission import foreseen
 
 claim_app = typer.Typer(help="Hand in, start, follow and steer claims.", no_args_is_help=True)
 claim_app.command()(submit)
@@ -83,7 +83,7 @@ def protocol(claim: ClaimArgument, number: ProtocolOption = None) -> None:
 
     async def go(app: App) -> None:
         told = await _protocols(app).ask(claim, number)
-        for line in in_words(told.situation):
+        for line in status_lines(told.situation):
             typer.echo(line)
         if told.is_news:
             told.require_own()
@@ -150,13 +150,13 @@ def review(
 
 
 def _protocols(app: App) -> Protocols:
-    return Protocols(app.cipher, app.channels, app.waker(), app.clock)
+    return Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock)
 
 
 async def _prospect(app: App, claim: ClaimId) -> str:
     """What a claim that is woken now may hope for."""
     found = await find_claim(app.store, claim)
-    arriving, limits = Candidate(claim.value, found.payer_id), app.book.of(found.payer_id)
+    arriving, limits = Candidate(claim.value, found.payer_id), app.payer_limits.of(found.payer_id)
     now = await app.clock.now()
     verdict = await app.store.look(lambda tx: foreseen(tx, arriving, limits, now))
     if isinstance(verdict, Hold):

@@ -17,12 +17,12 @@ from workers.cli.application import with_app
 from workers.cli.database import with_store
 from workers.config.engine import read_zeebe_settings
 from workers.config.settings import read_settings
-from workers.payers import orders
 from workers.payers.admission import PayerChange
 from workers.payers.channels import configured
 from workers.payers.limits import limits_by_payer
+from workers.payers.orders import Orders, UnknownPayer
 from workers.payers.status import PayerView, moment, overview
-from workers.upkeep.probing import probe_all, probe_one
+from workers.upkeep.probing import Probing
 
 payer_app = typer.Typer(help="See payers' health; hold their claims and let them go.", no_args_is_help=True)
 log = structlog.get_logger(__name__)
@@ -50,27 +50,27 @@ YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask, even when cl
 def list_payers() -> None:
     """Every payer: state, why, next try, what waits and is under way, pace, maintenance."""
 
-    def tell(views: Sequence[PayerView], now: datetime) -> None:
+    def show_all(views: Sequence[PayerView], now: datetime) -> None:
         table = Table("payer", "state", "why", "next try", "waiting", "under way", "pace", "maintenance")
         for view in views:
             table.add_row(*_cells(view, now))
         Console().print(table if views else "No payers yet: set PAYERS_FILE, or send a first claim.")
 
-    _look(tell)
+    _look(show_all)
 
 
 @payer_app.command()
 def show(payer: PayerArgument) -> None:
     """All that is known about one payer's breaker and pace."""
 
-    def tell(views: Sequence[PayerView], now: datetime) -> None:
+    def show_one(views: Sequence[PayerView], now: datetime) -> None:
         found = [view for view in views if view.status.payer_id == payer]
         if not found:
-            raise orders.unknown(payer)
+            raise UnknownPayer(payer)
         for name, value in _facts(found[0], now).items():
             typer.echo(f"{name:22} {value}")
 
-    _look(tell)
+    _look(show_one)
 
 
 @payer_app.command()
@@ -82,7 +82,7 @@ def pause(
     async def go(app: App) -> None:
         now = await app.clock.now()
         await _confirm(app, payer, yes=yes)
-        change = await orders.pause(app.waker(), payer, reason, until, now)
+        change = await _orders(app).pause(payer, now, reason=reason, until=until)
         _done(change, f"is paused {f'until {moment(until)}' if until else 'until you resume it'}")
 
     with_app(go, quiet=False)
@@ -93,7 +93,7 @@ def resume(payer: PayerArgument) -> None:
     """Let claims go again: one tries the credentials first, then those that waited, by deadline."""
 
     async def go(app: App) -> None:
-        change = await orders.resume(app.waker(), payer, await app.clock.now())
+        change = await _orders(app).resume(payer, await app.clock.now())
         _done(change, "takes claims again")
 
     with_app(go, quiet=False)
@@ -106,7 +106,7 @@ def trip(payer: PayerArgument, reason: ReasonOption = "opened by hand", yes: Yes
     async def go(app: App) -> None:
         now = await app.clock.now()
         await _confirm(app, payer, yes=yes)
-        change = await orders.trip(app.waker(), payer, reason, now)
+        change = await _orders(app).trip(payer, now, reason=reason)
         _done(change, f"is held; it is tried again at {moment(change.after.next_try_at)}")
 
     with_app(go, quiet=False)
@@ -117,11 +117,11 @@ def probe(payer: Annotated[str | None, typer.Argument(help="One payer; all when 
     """Do now what the maintenance process does every five minutes: look who is there, wake who is due."""
 
     async def go(app: App) -> None:
-        now, waker = await app.clock.now(), app.waker()
+        now, probing = await app.clock.now(), Probing(app.store, app.payer_limits, app.waker())
         if payer:
-            await app.store.look(lambda tx: orders.require(tx, waker, payer))
-        woken = await (probe_one(waker, payer, now) if payer else probe_all(waker, now))
-        for view in await overview(app.store, app.book, now):
+            await _orders(app).require(payer)
+        woken = await (probing.one(payer, now) if payer else probing.all(now))
+        for view in await overview(app.store, app.payer_limits, now):
             if payer in (None, view.status.payer_id):
                 typer.echo(f"{view.status.payer_id} {_answer(view)}; {view.status.state}.")
         typer.echo(f"{woken} claims were woken.")
@@ -129,14 +129,18 @@ def probe(payer: Annotated[str | None, typer.Argument(help="One payer; all when 
     with_app(go, quiet=False)
 
 
-def _look(tell: Callable[[Sequence[PayerView], datetime], None]) -> None:
-    """Tell what the database and PAYERS_FILE say; no engine is needed."""
-    book = limits_by_payer(configured(read_settings().payers_file))
+def _orders(app: App) -> Orders:
+    return Orders(app.store, app.payer_limits, app.waker())
+
+
+def _look(show: Callable[[Sequence[PayerView], datetime], None]) -> None:
+    """Show what the database and PAYERS_FILE say; no engine is needed."""
+    limits = limits_by_payer(configured(read_settings().payers_file))
     clock = clock_here(read_zeebe_settings(), engine_config())
 
     async def go(store: Store) -> None:
         now = await clock.now()
-        tell(await overview(store, book, now), now)
+        show(await overview(store, limits, now), now)
 
     with_store(go)
 

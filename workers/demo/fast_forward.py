@@ -39,7 +39,7 @@ class DemoParts:
     """What the director works with."""
 
     store: Store
-    book: LimitsByPayer
+    limits: LimitsByPayer
     clock: EngineClock
     worker: WorkerProcess
     people: People
@@ -89,7 +89,7 @@ class FastForward:
             claims = await tx.claims.all()
             self._entries += await tx.journal.since(last)
         now = await self._stage.clock.now()
-        payers = await overview(self._stage.store, self._stage.book, now)
+        payers = await overview(self._stage.store, self._stage.limits, now)
         return Snapshot(self._stage.start, now, claims, tuple(self._entries), payers)
 
     def _as_expected(self, snapshot: Snapshot) -> bool:

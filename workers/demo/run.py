@@ -32,7 +32,7 @@ async def run_demo(console: Console, broker: engine.RunningEngine, home: Path) -
             await app.deploy()
             worker = WorkerProcess(_environment(settings), home / "worker.log")
             people = People(app.desk, app.intake, simulator.ledger, cast)
-            stage = DemoParts(app.store, app.book, clock, worker, people, cast, await clock.now())
+            stage = DemoParts(app.store, app.payer_limits, clock, worker, people, cast, await clock.now())
             worker.start()
             try:
                 with screen_for(console) as screen:

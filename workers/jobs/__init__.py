@@ -25,6 +25,7 @@ from workers.jobs.submit_claim import SEND_ONCE, submit_claim
 from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler
+from workers.upkeep.probing import Probing
 
 
 def all_handlers(
@@ -36,6 +37,7 @@ def all_handlers(
     cipher: Cipher | None = None,
     periods: Periods | None = None,
     waker: Waker | None = None,
+    payer_limits: LimitsByPayer | None = None,
     start_received: Callable[[], Awaitable[int]] = nothing_received,
     limited: Callable[[JobHandler], JobHandler] = lambda handler: handler,
     doubt: Callable[[], None] = lambda: None,
@@ -44,8 +46,9 @@ def all_handlers(
 
     `doubt` is told when the database may be away.
     """
-    waker = waker or Waker(store, LimitsByPayer())
-    sending = limited(submit_claim(store, payer, policy, clock, waker, cipher))
+    payer_limits = payer_limits or LimitsByPayer()
+    waker = waker or Waker(store, payer_limits)
+    sending = limited(submit_claim(store, payer, policy, clock, waker, payer_limits, cipher))
     if cipher:  # after the limits: the lease must outlive the time limit
         sending = idempotent(sending, SEND_ONCE, Memory(store, cipher, clock))
     others = (
@@ -57,7 +60,7 @@ def all_handlers(
         clean_idempotency(store, clock),
         anchor_audit(store, clock),
         apply_retention(store, periods or Periods(), clock),
-        probe_payers(clock, waker),
+        probe_payers(clock, Probing(store, payer_limits, waker)),
         start_claims(clock, start_received),
     )
     return tuple(

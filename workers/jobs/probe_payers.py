@@ -4,19 +4,17 @@ from datetime import timedelta
 
 from bpmn.names import JobType, Variable
 from domain.ports import Clock
-from gateways.tiss.probe import is_up
-from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Outcome
-from workers.upkeep.probing import Probe, probe_all
+from workers.upkeep.probing import Probing
 
 
-def probe_payers(clock: Clock, waker: Waker, probe: Probe = is_up) -> JobHandler:
+def probe_payers(clock: Clock, probing: Probing) -> JobHandler:
     """The handler; a run that takes longer than the cycle overlaps with the next without harm."""
 
     async def handle(_job: Job) -> Outcome:
-        return Complete({Variable.PROCESSED_COUNT: await probe_all(waker, await clock.now(), probe)})
+        return Complete({Variable.PROCESSED_COUNT: await probing.all(await clock.now())})
 
     return JobHandler(
         type=JobType.PROBE_PAYERS,

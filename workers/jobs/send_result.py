@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from bpmn.names import ErrorCode
-from domain.breaker import Stop
+from domain.breaker import Candidate, Stop
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
 from domain.redaction import redact
@@ -22,7 +22,6 @@ from domain.submission import (
 )
 from persistence.repositories.attempts import ACCESS_DENIED, ANSWER_LOST, NOT_SENT
 from persistence.store import Transaction
-from workers.payers.admission import Candidate
 from workers.runtime.outcome import Complete, Incident, Throw
 
 GUIDES_SHOWN = 10

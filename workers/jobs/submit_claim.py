@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from bpmn.names import ErrorCode, JobType, Variable
-from domain.breaker import Go, Hold, Stop
+from domain.breaker import Candidate, Go, Hold, Stop
 from domain.claim_state import ClaimState
 from domain.errors import InvalidInput
 from domain.inputs import read_deadline
@@ -31,7 +31,8 @@ from workers.jobs.send_result import (
     record_hold,
     report,
 )
-from workers.payers.admission import Candidate, PayerChange, admit, after_answer
+from workers.payers.admission import PayerChange, locked
+from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
@@ -59,6 +60,7 @@ def submit_claim(
     policy: PolicyNow,
     clock: Clock,
     waker: Waker,
+    payer_limits: LimitsByPayer,
     cipher: Cipher | None = None,
 ) -> JobHandler:
     """The handler; its lock outlives the slowest payer. Without a cipher no file goes along."""
@@ -68,7 +70,7 @@ def submit_claim(
             claim = Candidate(given.claim_id, given.payer_id, read_deadline(given.deadline, policy()))
         except InvalidInput as refused:
             return Incident(str(refused))
-        now, limits = await clock.now(), _within(policy(), waker.book.of(claim.payer_id))
+        now, limits = await clock.now(), _within(policy(), payer_limits.of(claim.payer_id))
         begun = await store.run(lambda tx: _begin(tx, job, claim, _Terms(limits, cipher, now)))
         if not isinstance(begun, Submission):
             return begun
@@ -115,7 +117,8 @@ async def _begin(
         if status and status.state is PayerState.STOPPED:
             return access_denied(claim.payer_id, status.reason)
     now = terms.now
-    admission = await admit(tx, claim, terms.limits, now)
+    payer = await locked(tx, claim.payer_id, terms.limits, now)
+    admission = await payer.admit(claim)
     match admission.verdict:
         case Go():
             return await _leave(tx, job, claim, terms)
@@ -154,7 +157,8 @@ async def _give_up(tx: Transaction, claim: Candidate, stop: Stop, now: datetime)
 
 async def _finish(tx: Transaction, send: _Sent, limits: PayerLimits) -> PayerChange:
     sent, now = send.submission, send.began
-    change = await after_answer(tx, sent, send.settled, limits, send.ended)
+    payer = await locked(tx, sent.payer_id, limits, send.ended)
+    change = await payer.after_send(sent, send.settled)
     said = _claimed(send.settled) | accepted_with(send.settled)
     result = None if isinstance(send.told, Incident) else to_json(send.told) | said
     await tx.attempts.finish(sent.claim_id, sent.attempt, OUTCOME_NAMES[type(send.settled)], result, now=now)

@@ -1,29 +1,18 @@
-"""The door to a payer, under the lock of its row: who goes, who waits, and what an answer changes."""
+"""Admission to a payer, under the lock of its row: who goes, who waits, and what a result changes."""
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime
 
-from domain import breaker
-from domain.breaker import Hold, Ticket, Verdict, aged, is_free, signal_of
+from domain.breaker import Breaker, Candidate, Hold, Verdict
 from domain.payer_status import PayerLimits, PayerStatus
-from domain.redaction import redact
 from domain.slots import Wait, plan
-from domain.submission import AnswerLost, Failed, Settled, Submission
+from domain.submission import Settled, Submission
 from persistence.store import Transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A claim that wants to go to its payer."""
-
-    claim_id: str
-    payer_id: str
-    deadline: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Admission:
-    """What the door said; `is_first` tells a wait that begins from one that goes on."""
+    """The verdict on a claim; `is_first` tells a wait that begins from one that goes on."""
 
     verdict: Verdict
     is_first: bool
@@ -31,10 +20,11 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class PayerChange:
-    """A payer's status before and after something happened."""
+    """A payer's status before and after something happened; `stays_free` says that it was and is free."""
 
     before: PayerStatus
     after: PayerStatus
+    stays_free: bool
 
     @property
     def is_news(self) -> bool:
@@ -42,69 +32,78 @@ class PayerChange:
         return self.before.state is not self.after.state
 
 
-async def admit(tx: Transaction, claim: Candidate, limits: PayerLimits, now: datetime) -> Admission:
-    """Let the claim go or wait, and write it down; limits hold for all processes together."""
-    before = await tx.payers.lock(claim.payer_id, now=now)
-    status = await replanned(tx, before, aged(before, now), limits, now)
-    wait = await tx.payers.wait_of(claim.claim_id)
-    in_flight = await tx.payers.in_flight(claim.payer_id, now=now)
-    slot = wait.slot_at if wait and wait.payer_id == claim.payer_id else None
-    status, verdict = breaker.admit(status, Ticket(slot, claim.deadline), in_flight, limits, now)
-    await tx.payers.save(status)
-    if isinstance(verdict, Hold):
-        await tx.payers.hold(_wait(claim, verdict, now))
-    elif wait:
-        await tx.payers.release(claim.claim_id)
-    return Admission(verdict, wait is None)
+@dataclass(frozen=True, slots=True)
+class LockedPayer:
+    """A payer whose row is ours alone until the transaction ends."""
+
+    tx: Transaction
+    breaker: Breaker
+
+    async def in_flight(self) -> int:
+        """How many sends and questions are under way."""
+        return await self.tx.payers.in_flight(self.breaker.status.payer_id, now=self.breaker.now)
+
+    async def admit(self, candidate: Candidate) -> Admission:
+        """Let the claim go or wait, and write it down; limits hold for all processes together."""
+        breaker, payers = await self._replanned(self.breaker.aged().status), self.tx.payers
+        wait = await payers.wait_of(candidate.claim_id)
+        status, verdict = breaker.admit(_with_slot(candidate, wait), await self.in_flight())
+        await payers.save(status)
+        if isinstance(verdict, Hold):
+            await payers.hold(_wait(candidate, verdict, breaker.now))
+        elif wait:
+            await payers.release(candidate.claim_id)
+        return Admission(verdict, is_first=wait is None)
+
+    async def after_send(self, sent: Submission, result: Settled) -> PayerChange:
+        """What a send's result changes for the payer; the send is under way no more."""
+        change = await self.change(self.breaker.after_send(result, again=sent.after_lost_answer))
+        await self.tx.payers.send_ended(sent.claim_id, sent.attempt)
+        return change
+
+    async def change(self, after: PayerStatus) -> PayerChange:
+        """Keep a new status; whoever waits gets a slot when the payer has become free by it."""
+        breaker = await self._replanned(after)
+        await self.tx.payers.save(breaker.status)
+        stays_free = self.breaker.is_free and breaker.is_free
+        return PayerChange(self.breaker.status, breaker.status, stays_free)
+
+    async def _replanned(self, after: PayerStatus) -> Breaker:
+        breaker = replace(self.breaker, status=after)
+        if self.breaker.is_free or not breaker.is_free:
+            return breaker
+        waits = await self.tx.payers.waiting(after.payer_id)
+        after, slots = plan(after, waits, breaker.limits, breaker.now)
+        await self.tx.payers.give_slots(slots)
+        return replace(breaker, status=after)
 
 
-async def foreseen(tx: Transaction, claim: Candidate, limits: PayerLimits, now: datetime) -> Verdict:
-    """What the door would say to the claim now; nothing is written down."""
-    status = await tx.payers.find(claim.payer_id) or PayerStatus(claim.payer_id, now)
-    wait = await tx.payers.wait_of(claim.claim_id)
-    in_flight = await tx.payers.in_flight(claim.payer_id, now=now)
-    ticket = Ticket(wait.slot_at if wait else None, claim.deadline)
-    return breaker.admit(status, ticket, in_flight, limits, now)[1]
+async def locked(tx: Transaction, payer_id: str, limits: PayerLimits, now: datetime) -> LockedPayer:
+    """Lock the payer's row."""
+    return LockedPayer(tx, Breaker(await tx.payers.lock(payer_id, now=now), limits, now))
 
 
-async def after_answer(
-    tx: Transaction, sent: Submission, answer: Settled, limits: PayerLimits, now: datetime
-) -> PayerChange:
-    """What an answer changes for the payer; whoever waits gets a slot when it is well again."""
-    before = await tx.payers.lock(sent.payer_id, now=now)
-    word = signal_of(answer, again=sent.after_lost_answer)
-    after = breaker.after_answer(before, word, limits, now, reason=_reason(answer), retry_after=_wish(answer))
-    after = await replanned(tx, before, after, limits, now)
-    await tx.payers.save(after)
-    await tx.payers.send_ended(sent.claim_id, sent.attempt)
-    return PayerChange(before, after)
+async def foreseen(tx: Transaction, candidate: Candidate, limits: PayerLimits, now: datetime) -> Verdict:
+    """What the verdict on the claim would be now; nothing is written down."""
+    status = await tx.payers.find(candidate.payer_id) or PayerStatus(candidate.payer_id, now)
+    wait = await tx.payers.wait_of(candidate.claim_id)
+    in_flight = await tx.payers.in_flight(candidate.payer_id, now=now)
+    return Breaker(status, limits, now).admit(_with_slot(candidate, wait), in_flight)[1]
 
 
-async def replanned(
-    tx: Transaction, before: PayerStatus, after: PayerStatus, limits: PayerLimits, now: datetime
-) -> PayerStatus:
-    """The status after a change; a payer that became free gives every waiting claim a slot."""
-    if is_free(before, limits) or not is_free(after, limits):
-        return after
-    after, slots = plan(after, await tx.payers.waiting(after.payer_id), limits, now)
-    await tx.payers.give_slots(slots)
-    return after
+def _with_slot(candidate: Candidate, wait: Wait | None) -> Candidate:
+    """A slot at another payer is none."""
+    if wait is None or wait.payer_id != candidate.payer_id:
+        return candidate
+    return replace(candidate, slot_at=wait.slot_at)
 
 
-def _wait(claim: Candidate, hold: Hold, now: datetime) -> Wait:
+def _wait(candidate: Candidate, hold: Hold, now: datetime) -> Wait:
     return Wait(
-        claim_id=claim.claim_id,
-        payer_id=claim.payer_id,
+        claim_id=candidate.claim_id,
+        payer_id=candidate.payer_id,
         since=now,
         until=min(hold.resume_at, hold.slot_at),  # a timer ends at a whole second
         slot_at=hold.slot_at,
-        deadline=claim.deadline,
+        deadline=candidate.deadline,
     )
-
-
-def _reason(answer: Settled) -> str:
-    return redact(getattr(answer, "error", ""))
-
-
-def _wish(answer: Settled) -> timedelta | None:
-    return answer.retry_after if isinstance(answer, Failed | AnswerLost) else None

@@ -12,7 +12,7 @@ _LEASE_MARGIN = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class LimitsByPayer:
-    """Limits by payer; `otherwise` is for payers without settings, `settings` for those with a line."""
+    """Limits by payer; `otherwise` is for payers without settings."""
 
     limits: Mapping[str, PayerLimits] = field(default_factory=dict)
     otherwise: PayerLimits = PRACTICE
@@ -24,7 +24,7 @@ class LimitsByPayer:
 
 
 def limits_by_payer(settings: Mapping[str, PayerSettings]) -> LimitsByPayer:
-    """The book of configured payers, any other treated with care; without any, the book of practice."""
+    """The limits of configured payers, any other treated with care; without any, all are for practice."""
     if not settings:
         return LimitsByPayer()
     return LimitsByPayer(

@@ -1,78 +1,81 @@
 """What people may order: hold a payer's claims, let them go again, open its breaker."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 
-from domain import breaker
+from domain.breaker import Breaker
 from domain.errors import Trouble
 from domain.payer_status import PayerState, PayerStatus
-from domain.redaction import redact
-from persistence.store import Transaction
-from workers.payers.admission import PayerChange, replanned
+from persistence.store import Store, Transaction
+from workers.payers.admission import PayerChange, locked
+from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
 
-Order = Callable[[PayerStatus], PayerStatus]
+Order = Callable[[Breaker], PayerStatus]
 
 
 class UnknownPayer(Trouble):
     """Nobody here knows this payer."""
 
+    def __init__(self, payer_id: str) -> None:
+        super().__init__(f"Payer {payer_id} is not known here: see `reenvio payer list`.")
+
 
 class StaysStopped(Trouble):
     """The payer refused our credentials: only `resume` changes anything about it."""
 
-
-async def pause(
-    waker: Waker, payer_id: str, reason: str, until: datetime | None, now: datetime
-) -> PayerChange:
-    """Hold all claims of the payer, until a moment or until `resume`; one that is stopped stays so."""
-    if until is not None and until <= now:
-        raise Trouble(f"--until {until.isoformat()} is past: give a moment that is still to come.")
-    why = redact(reason)
-    return await _hold(waker, payer_id, now, lambda status: breaker.paused(status, why, until, now))
-
-
-async def resume(waker: Waker, payer_id: str, now: datetime) -> PayerChange:
-    """Let claims go again; whoever waits is woken."""
-    change = await _order(waker, payer_id, now, lambda status: breaker.resumed(status, now))
-    await waker.wake(payer_id, now)
-    return change
-
-
-async def trip(waker: Waker, payer_id: str, reason: str, now: datetime) -> PayerChange:
-    """Open the breaker, as an outage would: it tries again by itself; one that is stopped stays so."""
-    why, limits = redact(reason), waker.book.of(payer_id)
-    return await _hold(waker, payer_id, now, lambda status: breaker.tripped(status, why, limits, now))
-
-
-async def require(tx: Transaction, waker: Waker, payer_id: str) -> None:
-    """Refuse a payer that has no settings here and never was sent to."""
-    if payer_id not in waker.book.settings and await tx.payers.find(payer_id) is None:
-        raise unknown(payer_id)
-
-
-def unknown(payer_id: str) -> UnknownPayer:
-    """The refusal for a payer nobody here knows."""
-    return UnknownPayer(f"Payer {payer_id} is not known here: see `reenvio payer list`.")
-
-
-async def _hold(waker: Waker, payer_id: str, now: datetime, order: Order) -> PayerChange:
-    change = await _order(waker, payer_id, now, order)
-    if change.after.state is PayerState.STOPPED:
-        raise StaysStopped(
-            f"Payer {payer_id} stays stopped, as it refused our credentials ({change.after.reason}): "
-            f"nothing goes to it until you correct them and run `reenvio payer resume {payer_id}`."
+    def __init__(self, status: PayerStatus) -> None:
+        super().__init__(
+            f"Payer {status.payer_id} stays stopped, as it refused our credentials ({status.reason}): "
+            f"nothing goes to it until you correct them and run `reenvio payer resume {status.payer_id}`."
         )
-    return change
 
 
-async def _order(waker: Waker, payer_id: str, now: datetime, order: Order) -> PayerChange:
-    return await waker.store.run(lambda tx: _obey(tx, waker, payer_id, now, order))
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Changes payers as people order it."""
 
+    store: Store
+    limits: LimitsByPayer
+    waker: Waker
 
-async def _obey(tx: Transaction, waker: Waker, payer_id: str, now: datetime, order: Order) -> PayerChange:
-    await require(tx, waker, payer_id)
-    before = await tx.payers.lock(payer_id, now=now)
-    after = await replanned(tx, before, order(before), waker.book.of(payer_id), now)
-    await tx.payers.save(after)
-    return PayerChange(before, after)
+    async def pause(
+        self, payer_id: str, now: datetime, *, reason: str, until: datetime | None = None
+    ) -> PayerChange:
+        """Hold all claims of the payer, until a moment or until `resume`; one that is stopped stays so."""
+        if until is not None and until <= now:
+            raise Trouble(f"--until {until.isoformat()} is past: give a moment that is still to come.")
+        return await self._hold(payer_id, now, lambda breaker: breaker.paused(reason, until))
+
+    async def resume(self, payer_id: str, now: datetime) -> PayerChange:
+        """Let claims go again; whoever waits is woken."""
+        change = await self._change(payer_id, now, Breaker.resumed)
+        await self.waker.wake(payer_id, now)
+        return change
+
+    async def trip(self, payer_id: str, now: datetime, *, reason: str) -> PayerChange:
+        """Open the breaker, as an outage would: it tries again by itself; one that is stopped stays so."""
+        return await self._hold(payer_id, now, lambda breaker: breaker.tripped(reason))
+
+    async def require(self, payer_id: str) -> None:
+        """Refuse a payer that has no settings here and never was sent to."""
+        await self.store.look(lambda tx: self._require(tx, payer_id))
+
+    async def _require(self, tx: Transaction, payer_id: str) -> None:
+        if payer_id not in self.limits.settings and await tx.payers.find(payer_id) is None:
+            raise UnknownPayer(payer_id)
+
+    async def _hold(self, payer_id: str, now: datetime, order: Order) -> PayerChange:
+        change = await self._change(payer_id, now, order)
+        if change.after.state is PayerState.STOPPED:
+            raise StaysStopped(change.after)
+        return change
+
+    async def _change(self, payer_id: str, now: datetime, order: Order) -> PayerChange:
+        async def obey(tx: Transaction) -> PayerChange:
+            await self._require(tx, payer_id)
+            payer = await locked(tx, payer_id, self.limits.of(payer_id), now)
+            return await payer.change(order(payer.breaker))
+
+        return await self.store.run(obey)

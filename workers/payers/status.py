@@ -20,7 +20,7 @@ class PayerView:
 
     @property
     def pace(self) -> str:
-        """The pace in words."""
+        """The pace as people read it."""
         return f"{self.limits.per_minute}/min" if self.limits.per_minute else "no limit"
 
     def windows(self, now: datetime) -> str:
@@ -29,18 +29,18 @@ class PayerView:
         return "; ".join([*spans, *([f"hours {self.limits.hours}"] if self.limits.hours else [])])
 
 
-async def overview(store: Store, book: LimitsByPayer, now: datetime) -> Sequence[PayerView]:
+async def overview(store: Store, limits: LimitsByPayer, now: datetime) -> Sequence[PayerView]:
     """All payers that are configured or were ever sent to, by id."""
     async with store.reading() as tx:
         known = {status.payer_id: status for status in await tx.payers.all()}
-        new = {payer_id: PayerStatus(payer_id, now) for payer_id in book.settings if payer_id not in known}
-        return [await _view(tx, status, book, now) for _, status in sorted((known | new).items())]
+        new = {payer_id: PayerStatus(payer_id, now) for payer_id in limits.settings if payer_id not in known}
+        return [await _view(tx, status, limits, now) for _, status in sorted((known | new).items())]
 
 
-async def _view(tx: Transaction, status: PayerStatus, book: LimitsByPayer, now: datetime) -> PayerView:
+async def _view(tx: Transaction, status: PayerStatus, limits: LimitsByPayer, now: datetime) -> PayerView:
     waiting = await tx.payers.count_waiting(status.payer_id)
     in_flight = await tx.payers.in_flight(status.payer_id, now=now)
-    return PayerView(status, book.of(status.payer_id), waiting, in_flight)
+    return PayerView(status, limits.of(status.payer_id), waiting, in_flight)
 
 
 def moment(at: datetime | None) -> str:

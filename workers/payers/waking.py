@@ -7,13 +7,10 @@ from datetime import datetime, timedelta
 import structlog
 
 from bpmn.names import Message
-from domain.breaker import aged, is_free
 from domain.errors import Trouble
-from domain.payer_status import PayerLimits, PayerState, PayerStatus
-from domain.slots import latest, opening
 from gateways.zeebe.commands import ZeebeCommands
 from persistence.store import Store, Transaction
-from workers.payers.admission import PayerChange
+from workers.payers.admission import LockedPayer, PayerChange, locked
 from workers.payers.limits import LimitsByPayer
 
 WakeUp = Callable[[str], Awaitable[None]]
@@ -42,13 +39,12 @@ class Waker:
     """Publishes wake-ups; one that was lost with its worker is repeated by a later probe run."""
 
     store: Store
-    book: LimitsByPayer
+    limits: LimitsByPayer
     wake_up: WakeUp = nobody
 
     async def wake(self, payer_id: str, now: datetime) -> int:
         """Wake whoever is due at this payer; returns how many."""
-        limits = self.book.of(payer_id)
-        claims = await self.store.run(lambda tx: _called(tx, payer_id, limits, now))
+        claims = await self.store.run(lambda tx: self._mark_due(tx, payer_id, now))
         for number, claim_id in enumerate(claims):
             try:
                 await self.wake_up(claim_id)
@@ -58,34 +54,31 @@ class Waker:
         return len(claims)
 
     async def after(self, change: PayerChange, now: datetime) -> None:
-        """Tell people what changed, and wake whom it concerns."""
-        self.tell(change)
-        limits = self.book.of(change.after.payer_id)
-        if not (is_free(change.before, limits) and is_free(change.after, limits)):
+        """Log what changed, and wake whom it concerns."""
+        log_change(change)
+        if not change.stays_free:
             await self.wake(change.after.payer_id, now)
 
-    def tell(self, change: PayerChange) -> None:
-        """A line in the log when the payer's state is another than before."""
-        after = change.after
-        if change.is_news:
-            log.warning("payer_state_changed", payer=after.payer_id, state=after.state, reason=after.reason)
+    async def _mark_due(self, tx: Transaction, payer_id: str, now: datetime) -> Sequence[str]:
+        """Whom to wake, marked as woken; another worker that asks at the same time gets others."""
+        claims = await _due(await locked(tx, payer_id, self.limits.of(payer_id), now))
+        if claims:
+            await tx.payers.woken(claims, now=now)
+        return claims
 
 
-async def _called(tx: Transaction, payer_id: str, limits: PayerLimits, now: datetime) -> Sequence[str]:
-    """Whom to wake, marked as woken; another worker that asks at the same time gets others."""
-    status = aged(await tx.payers.lock(payer_id, now=now), now)
-    claims = await _due(tx, status, limits, now)
-    if claims:
-        await tx.payers.woken(claims, now=now)
-    return claims
+def log_change(change: PayerChange) -> None:
+    """A line in the log when the payer's state is another than before."""
+    after = change.after
+    if change.is_news:
+        log.warning("payer_state_changed", payer=after.payer_id, state=after.state, reason=after.reason)
 
 
-async def _due(tx: Transaction, status: PayerStatus, limits: PayerLimits, now: datetime) -> Sequence[str]:
-    payer_id, again = status.payer_id, now - AGAIN_AFTER
-    if is_free(status, limits):
-        return await tx.payers.due(payer_id, before=now + AHEAD, woken_before=again, limit=AT_MOST)
-    tries = status.state in (PayerState.HALF_OPEN, PayerState.CLOSED)
-    if not tries or opening(limits, latest(now, status.not_before)) > now:
-        return ()
-    places = limits.trials - await tx.payers.in_flight(payer_id, now=now)
-    return await tx.payers.most_urgent(payer_id, woken_before=again, limit=places) if places > 0 else ()
+async def _due(payer: LockedPayer) -> Sequence[str]:
+    breaker, payers = payer.breaker.aged(), payer.tx.payers
+    payer_id, again = breaker.status.payer_id, breaker.now - AGAIN_AFTER
+    if breaker.is_free:
+        before = breaker.now + AHEAD
+        return await payers.due(payer_id, before=before, woken_before=again, limit=AT_MOST)
+    places = 0 if breaker.is_barred else breaker.places - await payer.in_flight()
+    return await payers.most_urgent(payer_id, woken_before=again, limit=places) if places > 0 else ()

@@ -2,49 +2,53 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from domain import breaker
 from gateways.tiss.probe import is_up
 from gateways.tiss.settings import PayerSettings
-from persistence.store import Transaction
-from workers.payers.admission import PayerChange, replanned
-from workers.payers.waking import Waker
+from persistence.store import Store, Transaction
+from workers.payers.admission import PayerChange, locked
+from workers.payers.limits import LimitsByPayer
+from workers.payers.waking import Waker, log_change
 
 Probe = Callable[[PayerSettings], Awaitable[bool]]
 LOST_AFTER = timedelta(hours=1)
 AT_ONCE = 20
 
 
-async def probe_all(waker: Waker, now: datetime, probe: Probe = is_up) -> int:
-    """Probe every payer with a line once, let time do its part for all, wake who is due."""
-    await waker.store.run(lambda tx: tx.payers.forget_lost(before=now - LOST_AFTER))
-    async with waker.store.reading() as tx:
-        seen = {status.payer_id for status in await tx.payers.all()}
-    places = asyncio.Semaphore(AT_ONCE)
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """Probes payers that have settings, lets time do its part for all, and wakes whoever is due."""
 
-    async def one(payer_id: str) -> int:
-        async with places:
-            return await probe_one(waker, payer_id, now, probe)
+    store: Store
+    limits: LimitsByPayer
+    waker: Waker
+    probe: Probe = is_up
 
-    return sum(await asyncio.gather(*(one(payer_id) for payer_id in sorted(seen | {*waker.book.settings}))))
+    async def all(self, now: datetime) -> int:
+        """Probe every payer; returns how many claims were woken."""
+        await self.store.run(lambda tx: tx.payers.forget_lost(before=now - LOST_AFTER))
+        async with self.store.reading() as tx:
+            seen = {status.payer_id for status in await tx.payers.all()}
+        places = asyncio.Semaphore(AT_ONCE)
 
+        async def one(payer_id: str) -> int:
+            async with places:
+                return await self.one(payer_id, now)
 
-async def probe_one(waker: Waker, payer_id: str, now: datetime, probe: Probe = is_up) -> int:
-    """Probe one payer, if it has a line; returns how many claims were woken."""
-    settings = waker.book.settings.get(payer_id)
-    up = None if settings is None else await probe(settings)
-    change = await waker.store.run(lambda tx: _looked(tx, waker, payer_id, up, now))
-    waker.tell(change)
-    return await waker.wake(payer_id, now)
+        payers = sorted(seen | {*self.limits.settings})
+        return sum(await asyncio.gather(*(one(payer_id) for payer_id in payers)))
 
+    async def one(self, payer_id: str, now: datetime) -> int:
+        """Probe one payer; returns how many claims were woken."""
+        settings = self.limits.settings.get(payer_id)
+        up = None if settings is None else await self.probe(settings)
 
-async def _looked(
-    tx: Transaction, waker: Waker, payer_id: str, up: bool | None, now: datetime
-) -> PayerChange:
-    limits = waker.book.of(payer_id)
-    before = await tx.payers.lock(payer_id, now=now)
-    after = breaker.aged(before, now) if up is None else breaker.probed(before, now, up=up)
-    after = await replanned(tx, before, after, limits, now)
-    await tx.payers.save(after)
-    return PayerChange(before, after)
+        async def keep(tx: Transaction) -> PayerChange:
+            payer = await locked(tx, payer_id, self.limits.of(payer_id), now)
+            breaker = payer.breaker
+            return await payer.change(breaker.aged().status if up is None else breaker.probed(up=up))
+
+        log_change(await self.store.run(keep))
+        return await self.waker.wake(payer_id, now)

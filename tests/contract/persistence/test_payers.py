@@ -5,12 +5,12 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
-from domain.breaker import Go, Hold
+from domain.breaker import Candidate, Go, Hold
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.slots import Slot, Wait
 from persistence.store import Store, Transaction
 from tests.support.builders import NOW, later
-from workers.payers.admission import Admission, Candidate, admit
+from workers.payers.admission import Admission, locked
 
 PAYER = "302147"
 FULL = PayerStatus(
@@ -110,16 +110,17 @@ async def test_waits_and_sends_nobody_came_back_for_are_forgotten(store: Store) 
 
 
 async def arrive(store: Store, number: int, limits: PayerLimits) -> Admission:
-    """A claim at the door, and under way when it may go."""
+    """A claim that asks for admission, and is under way when it may go."""
     claim = Candidate(f"CLM-A-{number}", PAYER)
 
-    async def at_the_door(tx: Transaction) -> Admission:
-        admission = await admit(tx, claim, limits, NOW)
+    async def ask(tx: Transaction) -> Admission:
+        payer = await locked(tx, PAYER, limits, NOW)
+        admission = await payer.admit(claim)
         if isinstance(admission.verdict, Go):
             await tx.payers.send_began(claim.claim_id, 1, PAYER, until=NOW + limits.lease)
         return admission
 
-    return await store.run(at_the_door)
+    return await store.run(ask)
 
 
 async def test_of_many_that_come_at_once_as_many_go_as_may(store: Store) -> None:

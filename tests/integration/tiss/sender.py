@@ -20,7 +20,7 @@ from persistence.store import Store
 from tests.support.tiss_samples import LOGIN, NOW, PAYER, file_bytes, file_text, payer
 from workers.app.logs import configure_logs
 from workers.jobs.submit_claim import submit_claim
-from workers.payers.limits import limits_by_payer
+from workers.payers.limits import LimitsByPayer, limits_by_payer
 from workers.payers.waking import Waker
 from workers.policy import PolicySource
 from workers.runtime import Incident, Job, Throw
@@ -35,10 +35,10 @@ async def keep(store: Store, cipher: Cipher, number: int) -> None:
     await store.run(lambda tx: tx.payloads.put(claim_id, sealed, now=NOW))
 
 
-async def send_all(store: Store, gateway: PayerGateway, waker: Waker, first: int) -> list[str]:
+async def send_all(store: Store, gateway: PayerGateway, limits: LimitsByPayer, first: int) -> list[str]:
     """Submit the claims of this process at once."""
-    cipher = cipher_of(new_key("k1"))
-    handler = submit_claim(store, gateway, PolicySource(None).current, WallClock(), waker, cipher)
+    cipher, waker = cipher_of(new_key("k1")), Waker(store, limits)
+    handler = submit_claim(store, gateway, PolicySource(None).current, WallClock(), waker, limits, cipher)
 
     async def one(number: int) -> str:
         await keep(store, cipher, number)
@@ -57,9 +57,9 @@ async def main(database: str, endpoint: str, first: int) -> None:
     settings = payer(endpoint, login=LOGIN.name, password=LOGIN.password_md5)
     store = Store(open_database(database))
     async with open_client(settings, Schemas()) as client:
-        waker = Waker(store, limits_by_payer({PAYER: settings}))
+        limits = limits_by_payer({PAYER: settings})
         gateway = TissGateway({PAYER: client})
-        print(json.dumps(await send_all(store, gateway, waker, first)))
+        print(json.dumps(await send_all(store, gateway, limits, first)))
 
 
 if __name__ == "__main__":

@@ -102,10 +102,10 @@ async def submit(store: Store, played: Stage, retry: int) -> Throw:
     sealed = seal_payload(cipher, claim_id, FIRST.content or b"")
     await store.run(lambda tx: tx.payloads.put(claim_id, sealed, now=NOW))
     channel = PayerChannel(payer(), played.client, played.client)
-    waker = Waker(store, LimitsByPayer({PAYER: PayerLimits(per_minute=None)}))
-    handler = submit_claim(
-        store, gateway_to({PAYER: channel}, store), load_policy, WallClock(), waker, cipher
-    )
+    gateway = gateway_to({PAYER: channel}, store)
+    limits = LimitsByPayer({PAYER: PayerLimits(per_minute=None)})
+    waker = Waker(store, limits)
+    handler = submit_claim(store, gateway, load_policy, WallClock(), waker, limits, cipher)
     variables = {"claimId": claim_id, "payerId": PAYER, "retryCount": retry}
     outcome = await handler.handle(Job(retry + 1, handler.type, "Task", 1, 3, {}, variables))
     assert isinstance(outcome, Throw)

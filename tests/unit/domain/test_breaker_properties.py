@@ -7,22 +7,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.breaker import (
-    Go,
-    Hold,
-    Signal,
-    Stop,
-    Ticket,
-    admit,
-    after_answer,
-    is_free,
-    paused,
-    probed,
-    resumed,
-    tripped,
-)
+from domain.breaker import Breaker, Candidate, Go, Hold, SendResult, Stop
 from domain.payer_status import PayerLimits, PayerState, PayerStatus, PlannedDowntime
 from domain.slots import Wait, opening, plan
+from domain.submission import Accepted, AccessDenied, AnswerLost, Failed
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -43,111 +31,103 @@ limits_drawn = st.builds(
         max_size=2,
     ).map(tuple),
 )
-words = st.sampled_from(Signal)
-tickets = st.builds(Ticket, st.none() | moments, st.none() | moments.map(lambda m: m + 2 * 60 * MINUTE))
-Step = Callable[[PayerStatus, PayerLimits, datetime], PayerStatus]
-
-
-def _heard(word: Signal, wish: int | None) -> Step:
-    after = None if wish is None else timedelta(seconds=wish)
-    return lambda status, limits, now: after_answer(status, word, limits, now, reason="x", retry_after=after)
-
-
-all_but_resume = st.one_of(
-    st.builds(_heard, words, st.none() | st.integers(0, 7200)),
-    st.builds(lambda up: lambda status, _, now: probed(status, now, up=up), st.booleans()),
-    st.builds(
-        lambda until: lambda status, _, now: paused(status, "x", max(until, now + MINUTE), now), moments
-    ),
-    st.just(lambda status, _, now: paused(status, "x", None, now)),
-    st.just(lambda status, limits, now: tripped(status, "x", limits, now)),
-    st.builds(
-        lambda ticket, n: lambda s, limits, now: admit(s, ticket, n, limits, now)[0],
-        tickets,
-        st.integers(0, 9),
-    ),
+CLAIM, ACCEPTED, DENIED = Candidate("c", "p"), Accepted("1"), AccessDenied("login")
+wishes = st.none() | st.integers(0, 7200).map(lambda seconds: timedelta(seconds=seconds))
+codes = st.sampled_from([None, "HTTP:429", "HTTP:500", "TISS:1001"])
+results: st.SearchStrategy[SendResult] = st.one_of(
+    st.sampled_from([ACCEPTED, DENIED]),
+    st.builds(Failed, st.just("x"), codes, wishes, st.booleans()),
+    st.builds(AnswerLost, st.just("x"), codes, wishes, st.booleans()),
 )
-steps = st.one_of(all_but_resume, st.just(lambda status, _, now: resumed(status, now)))
+candidates = st.builds(
+    Candidate,
+    claim_id=st.just("c"),
+    payer_id=st.just("p"),
+    deadline=st.none() | moments.map(lambda m: m + 2 * 60 * MINUTE),
+    slot_at=st.none() | moments,
+)
+Step = Callable[[Breaker], PayerStatus]
 
-
-@dataclass(frozen=True, slots=True)
-class Story:
-    """A payer after many things have happened to it."""
-
-    status: PayerStatus
-    limits: PayerLimits
-    now: datetime
+all_but_resume: st.SearchStrategy[Step] = st.one_of(
+    st.builds(lambda result, again: lambda b: b.after_send(result, again=again), results, st.booleans()),
+    st.builds(lambda result: lambda b: b.after_question(result), results),
+    st.builds(lambda up: lambda b: b.probed(up=up), st.booleans()),
+    st.builds(lambda until: lambda b: b.paused("x", max(until, b.now + MINUTE)), moments),
+    st.just(lambda b: b.paused("x", None)),
+    st.just(lambda b: b.tripped("x")),
+    st.builds(lambda claim, n: lambda b: b.admit(claim, n)[0], candidates, st.integers(0, 9)),
+)
+steps = st.one_of(all_but_resume, st.just(Breaker.resumed))
 
 
 @st.composite
-def stories(draw: st.DrawFn) -> Story:
-    limits, now = draw(limits_drawn), NOW
-    status = PayerStatus("p", now)
+def stories(draw: st.DrawFn) -> Breaker:
+    """A payer's breaker after many things have happened to it."""
+    breaker = Breaker(PayerStatus("p", NOW), draw(limits_drawn), NOW)
     for step in draw(st.lists(steps, max_size=25)):
-        now += timedelta(seconds=draw(st.integers(0, 1200)))
-        status = step(status, limits, now)
-    return Story(status, limits, now)
+        breaker = replace(breaker, now=breaker.now + timedelta(seconds=draw(st.integers(0, 1200))))
+        breaker = replace(breaker, status=step(breaker))
+    return breaker
 
 
-@given(stories(), tickets, st.integers(0, 9))
+@given(stories(), candidates, st.integers(0, 9))
 @settings(max_examples=400)
 def test_nobody_goes_where_nobody_may_and_everybody_who_waits_comes_back_later(
-    story: Story, ticket: Ticket, in_flight: int
+    breaker: Breaker, claim: Candidate, in_flight: int
 ) -> None:
-    status, limits, now = story.status, story.limits, story.now
-    after, verdict = admit(status, ticket, in_flight, limits, now)
+    status, limits, now = breaker.status, breaker.limits, breaker.now
+    after, verdict = breaker.admit(claim, in_flight)
     if isinstance(verdict, Hold):
         assert verdict.resume_at > now
-        if ticket.deadline and verdict.reason != "waits for its turn at the payer's pace":
-            assert verdict.resume_at <= ticket.deadline - limits.reserve + timedelta(seconds=1)
+        if claim.deadline and verdict.reason != "waits for its turn at the payer's pace":
+            assert verdict.resume_at <= claim.deadline - limits.reserve + timedelta(seconds=1)
     if isinstance(verdict, Stop):
-        assert ticket.deadline is not None
+        assert claim.deadline is not None
     if isinstance(verdict, Go):
         assert status.state is not PayerState.STOPPED
         early = status.next_try_at is None or status.next_try_at > now
         assert not (status.state in (PayerState.OPEN, PayerState.PAUSED) and early)
         assert opening(limits, now) == now
         assert status.not_before is None or status.not_before <= now
-        assert in_flight < (limits.at_once if is_free(after, limits) else limits.trials)
+        is_free = replace(breaker, status=after).is_free
+        assert in_flight < (limits.at_once if is_free else limits.trials)
 
 
 @given(stories())
 @settings(max_examples=300)
-def test_a_payer_that_recovers_always_gets_well_without_help(story: Story) -> None:
-    """Unless a person paused it, or its credentials were refused: then a person's word is awaited."""
-    status, limits, now = replace(story.status, failures=0), replace(story.limits, windows=()), story.now
+def test_a_payer_that_recovers_always_gets_well_without_help(breaker: Breaker) -> None:
+    """Unless a person paused it, or its credentials were refused: then a person has to resume it."""
+    status, now = replace(breaker.status, failures=0), breaker.now
+    limits = replace(breaker.limits, windows=())
     if status.state is PayerState.STOPPED or (status.state is PayerState.PAUSED and not status.next_try_at):
-        status = resumed(status, now)
+        status = Breaker(status, limits, now).resumed()
     for _ in range(8):
-        status, verdict = admit(status, Ticket(), 0, limits, now)
+        status, verdict = Breaker(status, limits, now).admit(CLAIM, 0)
         if isinstance(verdict, Go):
-            status = after_answer(status, Signal.ANSWERED, limits, now)
+            status = Breaker(status, limits, now).after_send(ACCEPTED)
         else:
             assert isinstance(verdict, Hold)
             now = verdict.resume_at
-        if status.proven and is_free(status, limits):
+        if status.proven and Breaker(status, limits, now).is_free:
             break
     assert status.state is PayerState.CLOSED
-    assert is_free(status, limits)
+    assert Breaker(status, limits, now).is_free
 
 
 @given(stories(), st.lists(st.tuples(all_but_resume, st.integers(0, 7200)), max_size=15))
-def test_nothing_but_a_persons_resume_ends_a_stop(story: Story, later: list[tuple[Step, int]]) -> None:
-    now, status = (
-        story.now,
-        after_answer(story.status, Signal.DENIED, story.limits, story.now, reason="login"),
-    )
+def test_nothing_but_a_persons_resume_ends_a_stop(breaker: Breaker, later: list[tuple[Step, int]]) -> None:
+    breaker = replace(breaker, status=breaker.after_send(DENIED))
     for step, seconds in later:
-        now += timedelta(seconds=seconds)
-        status = step(status, story.limits, now)
-        assert status.state is PayerState.STOPPED
-        assert isinstance(admit(status, Ticket(), 0, story.limits, now)[1], Hold)
-    assert resumed(status, now).state is PayerState.CLOSED
+        breaker = replace(breaker, now=breaker.now + timedelta(seconds=seconds))
+        breaker = replace(breaker, status=step(breaker))
+        assert breaker.status.state is PayerState.STOPPED
+        assert isinstance(breaker.admit(CLAIM, 0)[1], Hold)
+    assert breaker.resumed().state is PayerState.CLOSED
 
 
 @dataclass
 class Crowd:
-    """Claims that do what they are told, on one payer."""
+    """Claims that come back when they are asked to, at one payer."""
 
     limits: PayerLimits
     status: PayerStatus
@@ -156,8 +136,8 @@ class Crowd:
 
     def arrive(self, claim: int, now: datetime) -> datetime | None:
         """When the claim comes back; None when it went."""
-        ticket = Ticket(self.slots.get(claim))
-        self.status, verdict = admit(self.status, ticket, 0, self.limits, now)
+        candidate = replace(CLAIM, slot_at=self.slots.get(claim))
+        self.status, verdict = Breaker(self.status, self.limits, now).admit(candidate, 0)
         if isinstance(verdict, Hold):
             self.slots[claim] = verdict.slot_at
             return verdict.resume_at

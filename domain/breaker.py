@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.slots import draw, draw_waiting, latest, opening, without_slots
-from domain.submission import Accepted, AnswerLost, Duplicate, Failed, ProtocolMissing, SendOutcome, Settled
+from domain.submission import Accepted, AnswerLost, Duplicate, Failed, ProtocolMissing, SendResult, Settled
 from domain.submission import AccessDenied as Denied
 
 MAINTENANCE = "outside the payer's hours, or planned maintenance"
@@ -61,7 +61,7 @@ class Signal(Enum):
     NOTHING = auto()
 
 
-def signal_of(outcome: SendOutcome | Settled, *, again: bool = False) -> Signal:
+def signal_of(outcome: SendResult | Settled, *, again: bool = False) -> Signal:
     """Read an outcome; only what the payer's own system has processed proves that it takes claims.
 
     `again` says that an earlier send of the claim had no clear answer either: it may be the claim's fault.

@@ -17,11 +17,12 @@ from domain.submission import (
     Duplicate,
     Failed,
     Glosa,
-    SendOutcome,
+    SendResult,
     Submission,
 )
 from gateways.tiss.settings import PayerSettings
 from persistence.encryption.keys import cipher_of, new_key
+from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.payloads import seal_payload
 from persistence.repositories.reviews import Review
 from persistence.store import Store
@@ -35,7 +36,6 @@ from workers.payers.status import overview
 from workers.payers.waking import Waker
 from workers.policy import load_policy
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
-from workers.runtime.outcome_json import from_json
 from workers.upkeep.probing import probe_all
 
 PAYER = "999999"
@@ -51,7 +51,7 @@ class Scene:
     store: Store
     limits: PayerLimits = QUICK
     moment: datetime = NOW
-    answer: SendOutcome = field(default_factory=lambda: Accepted("P-1"))
+    answer: SendResult = field(default_factory=lambda: Accepted("P-1"))
     sent: list[str] = field(default_factory=list)
     woken: list[str] = field(default_factory=list)
     settings: Mapping[str, PayerSettings] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Scene:
     async def now(self) -> datetime:
         return self.moment
 
-    async def send(self, submission: Submission, _now: datetime) -> SendOutcome:
+    async def send(self, submission: Submission, _now: datetime) -> SendResult:
         self.sent.append(submission.claim_id)
         return self.answer
 
@@ -255,7 +255,40 @@ async def test_the_total_and_the_guides_of_glosas_are_kept_and_the_engine_does_n
         {"level": "protocol", "code": "1001", "guide": None},
         {"level": "guide", "code": "1801", "guide": "GP-2"},
     ]
-    assert from_json(attempt.result) == told  # what a redelivered job is answered
+    scene.moment = later(hours=25)  # the idempotency record is gone
+    assert await scene.submit(1) == told  # what a redelivered job is answered
+    assert scene.sent == ["CLM-D-1"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Accepted("P-1", total="450.00"),
+        Failed("TIMEOUT - nome: Maria\nlater", "HTTP:408"),
+        Duplicate("TISS:3268"),
+        AnswerLost("SERVER_ERROR - damaged", "NET:ANSWER_HASH", claimed_protocol="900000000007"),
+    ],
+)
+async def test_a_finished_send_is_answered_from_its_facts_when_its_record_is_gone(
+    scene: Scene, answer: SendResult
+) -> None:
+    scene.answer = answer
+    told = await scene.submit(1)
+    scene.moment, scene.answer = later(hours=25), Accepted("another")
+    assert await scene.submit(1) == told
+    assert scene.sent == ["CLM-D-1"]
+
+
+async def test_a_send_that_an_earlier_version_finished_is_answered_as_it_was(scene: Scene) -> None:
+    told = Throw("SUBMISSION_FAILED", "TIMEOUT", {"submissionError": "TIMEOUT"})
+    async with scene.store.transaction() as tx:
+        attempt = await tx.attempts.start("CLM-D-1", 1, now=NOW)
+        earlier = AttemptResult(
+            "FAILED", {"throw": told.code, "message": "TIMEOUT", "variables": told.variables}
+        )
+        await tx.attempts.finish("CLM-D-1", attempt, earlier, now=NOW)
+    assert await scene.submit(1) == told
+    assert scene.sent == []
 
 
 async def test_of_very_many_guides_the_journal_names_the_first_and_the_attempt_all(scene: Scene) -> None:

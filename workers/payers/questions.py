@@ -9,7 +9,8 @@ from domain.errors import Trouble
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.redaction import redact
 from domain.slots import latest
-from gateways.tiss.outcomes import PayerDown, Situation, StatusOutcome, Transient, as_send_outcome
+from domain.submission import Failed
+from gateways.tiss.outcomes import Situation, StatusOutcome
 from persistence.store import Transaction
 from workers.payers.admission import Candidate, PayerChange
 from workers.payers.status import moment
@@ -64,9 +65,9 @@ def _objection(status: PayerStatus, under_way: int, limits: PayerLimits, now: da
 
 
 def _word(outcome: StatusOutcome) -> Signal:
-    word = Signal.NOTHING if isinstance(outcome, Situation) else signal_of(as_send_outcome(outcome))
+    word = Signal.NOTHING if isinstance(outcome, Situation) else signal_of(outcome)
     return Signal.NOTHING if word is Signal.ANSWERED else word
 
 
 def _wish(outcome: StatusOutcome) -> timedelta | None:
-    return outcome.retry_after if isinstance(outcome, Transient | PayerDown) else None
+    return outcome.retry_after if isinstance(outcome, Failed) else None

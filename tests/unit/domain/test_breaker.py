@@ -33,9 +33,8 @@ from domain.submission import (
     Duplicate,
     Failed,
     ProtocolMissing,
-    SendOutcome,
+    SendResult,
     Settled,
-    Unavailable,
 )
 from gateways.tiss.hours import PostingHours
 
@@ -339,10 +338,9 @@ def test_with_the_whole_share_new_claims_come_after_all_that_waited() -> None:
         (AnswerLost("x", "HTTP:503", payer_down=True), Signal.OUTAGE),
         (AnswerLost("x", "HTTP:500"), Signal.UNCLEAR),
         (AccessDenied("x"), Signal.DENIED),
-        (Unavailable("x", NOW), Signal.NOTHING),
     ],
 )
-def test_what_each_outcome_says_about_the_payer(outcome: SendOutcome | Settled, word: Signal) -> None:
+def test_what_each_outcome_says_about_the_payer(outcome: SendResult | Settled, word: Signal) -> None:
     assert signal_of(outcome) is word
 
 

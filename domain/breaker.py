@@ -14,7 +14,7 @@ from domain.submission import (
     Duplicate,
     Failed,
     ProtocolMissing,
-    SendOutcome,
+    SendResult,
     Settled,
 )
 
@@ -57,7 +57,7 @@ class Stop:
 
 
 Verdict = Go | Hold | Stop
-SendResult = SendOutcome | Settled
+Result = SendResult | Settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Breaker:
         paced_until = latest(self.now, self.status.paced_until) + self.limits.interval
         return replace(self.status, paced_until=paced_until)
 
-    def after_send(self, result: SendResult, *, again: bool = False) -> PayerStatus:
+    def after_send(self, result: Result, *, again: bool = False) -> PayerStatus:
         """The status after a send.
 
         `again`: an earlier send of the claim had no clear answer either, so it may be the claim's fault.
@@ -123,7 +123,7 @@ class Breaker:
             case _:
                 return waiting.status
 
-    def after_question(self, result: SendResult) -> PayerStatus:
+    def after_question(self, result: Result) -> PayerStatus:
         """The status after a question: trouble counts as after a send, any other answer proves nothing.
 
         Whoever answers questions need not take claims.
@@ -225,7 +225,7 @@ class Breaker:
         resume_at = slot if last is None else min(slot, last)
         return Hold(max(whole_second(resume_at), self.now + ONE_SECOND), slot, reason)
 
-    def _asked_to_wait(self, result: SendResult) -> Self:
+    def _asked_to_wait(self, result: Result) -> Self:
         """With the payer's wish to come later, whatever else its answer says."""
         match result:
             case Failed(code=code, retry_after=None, payer_down=False) if code in _RATE_CODES:
@@ -279,7 +279,7 @@ class Breaker:
         return without_slots(opened, now)
 
 
-def _is_processed(result: SendResult) -> bool:
+def _is_processed(result: Result) -> bool:
     """Only what the payer's own system has processed proves that it takes claims."""
     match result:
         case Accepted() | Duplicate() | ProtocolMissing():

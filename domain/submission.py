@@ -1,8 +1,8 @@
-"""What sending a claim can come to, and what that means for the process."""
+"""What sending a claim can come to (`SendResult`), and what the claim makes of it (`Settled`)."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 DUPLICATE_CLAIM = "DUPLICATE_CLAIM"
 GlosaLevel = Literal["protocol", "guide", "procedure"]
@@ -41,6 +41,7 @@ class Accepted:
     Glosas may come with it.
     """
 
+    stored_as: ClassVar[str] = "ACCEPTED"
     protocol_number: str
     glosas: tuple[Glosa, ...] = ()
     total: str | None = None
@@ -48,28 +49,36 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """The payer says that it has this claim already."""
+    """The payer says that it has this claim, or a guide of it, already."""
 
     code: str | None = None
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The claim certainly did not arrive, or was refused; the payer may have said when to come again."""
+    """The claim certainly did not arrive, or was refused; the payer may have said when to come again.
 
+    `refused` says that no resend can mend it, `payer_down` that nobody else's claim would arrive either.
+    """
+
+    stored_as: ClassVar[str] = "FAILED"
     error: str
     code: str | None = None
     retry_after: timedelta | None = None
     payer_down: bool = False
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerLost:
-    """The request left and no answer came: nobody here knows whether it arrived.
+    """The request left and no answer to trust came: nobody here knows whether it arrived.
 
-    `claimed_protocol` is what a damaged answer claims: for a person, never for the machine.
+    `payer_down` says that what came speaks of an outage. `claimed_protocol` is what a damaged answer
+    claims: for a person, never for the machine.
     """
 
+    stored_as: ClassVar[str] = "ANSWER_LOST"
     error: str
     code: str | None = None
     retry_after: timedelta | None = None
@@ -81,45 +90,43 @@ class AnswerLost:
 class AccessDenied:
     """The payer refuses our login or certificate: sending on would lock the account."""
 
+    stored_as: ClassVar[str] = "ACCESS_DENIED"
     error: str
     code: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Unavailable:
-    """The payer is known to be down: nothing was sent, and no attempt is spent."""
-
-    reason: str
-    resume_at: datetime
-
-
-SendOutcome = Accepted | Duplicate | Failed | AnswerLost | AccessDenied | Unavailable
+Failure = Duplicate | Failed | AnswerLost | AccessDenied
+SendResult = Accepted | Failure
+"""What the gateway saw."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProtocolMissing:
     """The payer has the claim, but the answer with its protocol number was lost."""
 
+    stored_as: ClassVar[str] = "PROTOCOL_MISSING"
 
-Settled = Accepted | ProtocolMissing | Failed | AnswerLost | AccessDenied | Unavailable
+
+Settled = Accepted | ProtocolMissing | Failed | AnswerLost | AccessDenied
+"""What the claim makes of it; each is kept under its `stored_as`, which old rows hold too."""
 
 
-def settle(outcome: SendOutcome, *, answer_was_lost_before: bool) -> Settled:
+def settle(result: SendResult, *, answer_was_lost_before: bool) -> Settled:
     """Read a refusal as duplicate in the light of earlier sends.
 
     After a send whose answer was lost, "duplicate" proves that it arrived: the claim must
     neither fail nor go out again. Without one it is what it says: a permanent refusal.
     """
-    if not isinstance(outcome, Duplicate):
-        return outcome
+    if not isinstance(result, Duplicate):
+        return result
     if answer_was_lost_before:
         return ProtocolMissing()
-    return Failed(f"{DUPLICATE_CLAIM} - the payer has this claim already", outcome.code)
+    return Failed(f"{DUPLICATE_CLAIM} - the payer has this claim already", result.code, refused=True)
 
 
 class PayerGateway(Protocol):
     """Sends a claim to its payer and says what came of it; never raises for what payers do."""
 
-    async def send(self, submission: Submission, now: datetime, /) -> SendOutcome:
+    async def send(self, submission: Submission, now: datetime, /) -> SendResult:
         """Send once."""
         ...

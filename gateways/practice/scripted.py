@@ -1,6 +1,5 @@
 """A payer that follows a script: for practice without a network and for tests; it keeps no state."""
 
-import hashlib
 import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -9,16 +8,18 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from domain.digits import digits_from
 from domain.submission import (
     Accepted,
     AccessDenied,
     AnswerLost,
     Duplicate,
     Failed,
-    SendOutcome,
+    SendResult,
     Submission,
-    Unavailable,
 )
+
+_PROTOCOL_DIGITS = 12
 
 
 class ScriptLine(BaseModel):
@@ -63,16 +64,8 @@ class DenyAccessLine(ScriptLine):
     error: str = "UNAUTHORIZED - login or password is wrong"
 
 
-class Closed(ScriptLine):
-    """Be known as down until a moment: nothing is sent."""
-
-    do: Literal["unavailable"] = "unavailable"
-    until: datetime
-    reason: str = "planned maintenance"
-
-
 Answer = Annotated[
-    AcceptLine | FailLine | LoseAnswerLine | DuplicateLine | DenyAccessLine | Closed,
+    AcceptLine | FailLine | LoseAnswerLine | DuplicateLine | DenyAccessLine,
     Field(discriminator="do"),
 ]
 
@@ -105,19 +98,19 @@ class ScriptedPayer:
     def __init__(self, script: Script) -> None:
         self._script = script
 
-    async def send(self, submission: Submission, now: datetime) -> SendOutcome:
+    async def send(self, submission: Submission, now: datetime) -> SendResult:
         """The scripted answer to this send."""
         for outage in self._script.outages:
             if outage.hits(submission, now):
                 return Failed(outage.error, outage.code, payer_down=outage.payer_down)
         answers = self._script.answers.get(submission.claim_id) or (AcceptLine(),)
-        return _outcome(answers[min(submission.attempt, len(answers)) - 1], submission, now)
+        return _result(answers[min(submission.attempt, len(answers)) - 1], submission)
 
 
-def _outcome(answer: Answer, submission: Submission, now: datetime) -> SendOutcome:
+def _result(answer: Answer, submission: Submission) -> SendResult:
     match answer:
         case AcceptLine():
-            return Accepted(protocol_number(submission.claim_id))
+            return Accepted(digits_from(submission.claim_id, _PROTOCOL_DIGITS))
         case FailLine(error=error, code=code, payer_down=down, retry_after=wait):
             return Failed(error, code, wait, down)
         case LoseAnswerLine(error=error):
@@ -126,18 +119,8 @@ def _outcome(answer: Answer, submission: Submission, now: datetime) -> SendOutco
             return Duplicate()
         case DenyAccessLine(error=error):
             return AccessDenied(error, "HTTP:401")
-        case Closed(until=until, reason=reason):
-            return (
-                Unavailable(reason, until) if now < until else Accepted(protocol_number(submission.claim_id))
-            )
         case _:
             assert_never(answer)
-
-
-def protocol_number(claim_id: str) -> str:
-    """The receipt number this payer gives a claim: twelve digits, the same every time."""
-    digest = hashlib.sha256(claim_id.encode()).digest()
-    return f"{int.from_bytes(digest[:8]) % 10**12:012d}"
 
 
 def read_script(file: Path) -> Script:

@@ -1,14 +1,13 @@
 """Speaks with one payer: sends batches, follows protocols, cancels."""
 
-import hashlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from lxml import etree
 
+from domain.digits import digits_from
+from domain.submission import Failed, SendResult
 from gateways.tiss.exchange import ExchangeListener, seen
 from gateways.tiss.judgement import Reply, judge_cancel, judge_status, judge_submission
 from gateways.tiss.lote import Lote
@@ -22,20 +21,19 @@ from gateways.tiss.messages import (
     status_message,
 )
 from gateways.tiss.names import TransactionKind
-from gateways.tiss.outcomes import CancelOutcome, Refused, StatusOutcome, SubmissionOutcome
+from gateways.tiss.outcomes import CancelOutcome, StatusOutcome
 from gateways.tiss.parties import Payer, Provider
 from gateways.tiss.settings import PayerSettings
-from gateways.tiss.transport import Line, Request, open_line
-from gateways.tiss.validation import Schemas, Violation, unwritable
+from gateways.tiss.transport import Line, Request
+from gateways.tiss.validation import Schemas, Violation, listed, unwritable
 
 _NOT_SENT = "FAULT:SchemaInvalido"
-_SHOWN = 5
+_SEQUENCE_DIGITS = 12
 
 
 def sequence_from(*parts: object) -> str:
     """A transaction number: twelve digits, the same for the same parts."""
-    digest = hashlib.sha256("\n".join(map(str, parts)).encode()).digest()
-    return f"{int.from_bytes(digest[:8]) % 10**12:012d}"
+    return digits_from("\n".join(map(str, parts)), _SEQUENCE_DIGITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +53,13 @@ class TissClient:
         line: Line,
         schemas: Schemas,
         *,
-        witness: ExchangeListener | None = None,
+        listener: ExchangeListener | None = None,
     ) -> None:
-        """`witness` sees every exchange, with nothing personal left in it."""
+        """`listener` gets every exchange, with nothing personal left in it."""
         self._payer = payer
         self._line = line
         self._schemas = schemas
-        self._witness = witness
+        self._listener = listener
 
     @property
     def cancels_when_ambiguous(self) -> bool:
@@ -72,7 +70,7 @@ class TissClient:
         """Who sends the batch: as the payer's settings say, or else as its file does."""
         return self._payer.own_provider or lote.provider
 
-    async def submit(self, lote: Lote, call: Call) -> SubmissionOutcome:
+    async def submit(self, lote: Lote, call: Call) -> SendResult:
         """Send a batch once; what the schema refuses never leaves."""
         if lote.registro_ans not in (None, self._payer.registro_ans):
             return _not_sent(f"the file is for another payer than {self._payer.registro_ans}")
@@ -82,7 +80,7 @@ class TissClient:
         header = self._header(TransactionKind.SEND_BATCH, provider, call)
         message = lote_message(header, lote, ascii_text=self._payer.ascii_text)
         if violations := self._violations(message):
-            return _not_sent(_listed(violations))
+            return _not_sent(listed(violations))
         reply = await self._ask(self._payer.endpoint, message, call)
         return judge_submission(reply, lote, self._payer.answer_hash)
 
@@ -91,7 +89,7 @@ class TissClient:
         header = self._header(TransactionKind.ASK_STATUS, provider, call)
         message = status_message(header, provider, protocol)
         if violations := self._violations(message):
-            return _not_sent(_listed(violations))
+            return _not_sent(listed(violations))
         url = self._payer.status_endpoint or self._payer.endpoint
         return judge_status(await self._ask(url, message, call), protocol)
 
@@ -100,7 +98,7 @@ class TissClient:
         header = self._header(TransactionKind.CANCEL, provider, call)
         message = cancel_message(header, provider, batch)
         if violations := self._violations(message):
-            return _not_sent(_listed(violations))
+            return _not_sent(listed(violations))
         url = self._payer.cancel_endpoint or self._payer.endpoint
         return judge_cancel(await self._ask(url, message, call), batch.number)
 
@@ -132,25 +130,10 @@ class TissClient:
     async def _ask(self, url: str, message: etree._Element, call: Call) -> Reply:
         request = Request(url, envelope(message, self._payer.encoding), call.now)
         reply = await self._line.ask(request)
-        if self._witness:
-            self._witness(seen(message, reply, call.sequence, call.now))
+        if self._listener:
+            self._listener(seen(message, reply, call.sequence, call.now))
         return reply
 
 
-@asynccontextmanager
-async def open_client(
-    payer: PayerSettings, schemas: Schemas, *, witness: ExchangeListener | None = None
-) -> AsyncIterator[TissClient]:
-    """A client with its own connections, closed at the end."""
-    async with open_line(payer) as line:
-        yield TissClient(payer, line, schemas, witness=witness)
-
-
-def _not_sent(why: str) -> Refused:
-    return Refused(_NOT_SENT, f"MESSAGE_INVALID - not sent: {why}")
-
-
-def _listed(violations: tuple[Violation, ...]) -> str:
-    more = len(violations) - _SHOWN
-    shown = "; ".join(str(violation) for violation in violations[:_SHOWN])
-    return f"{shown}; and {more} more" if more > 0 else shown
+def _not_sent(why: str) -> Failed:
+    return Failed(f"MESSAGE_INVALID - not sent: {why}", _NOT_SENT, refused=True)

@@ -1,29 +1,25 @@
-"""The payers as the domain sees them: a claim in, an outcome out."""
+"""The payers as the domain sees them: a claim in, what came of its send out."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 
-from domain.submission import DUPLICATE_CLAIM, Failed, SendOutcome, Submission
+from domain.submission import (
+    DUPLICATE_CLAIM,
+    AccessDenied,
+    AnswerLost,
+    Duplicate,
+    Failed,
+    SendResult,
+    Submission,
+)
 from gateways.tiss.client import Call, TissClient, sequence_from
 from gateways.tiss.faults import CANCELLING, failure
 from gateways.tiss.lote import Lote, LoteRefusedError, read_lote
 from gateways.tiss.messages import Batch
 from gateways.tiss.names import FaultWord
-from gateways.tiss.outcomes import (
-    AccessDenied,
-    Ambiguous,
-    Cancellation,
-    CancelOutcome,
-    CancelStatus,
-    KnownAlready,
-    PayerDown,
-    Refused,
-    SubmissionOutcome,
-    Transient,
-    as_send_outcome,
-)
+from gateways.tiss.outcomes import Cancellation, CancelOutcome, CancelStatus
 
-Listener = Callable[[Submission, SubmissionOutcome], Awaitable[None]]
 Undone = Callable[[Submission, datetime], Awaitable[None]]
 NO_FILE = (
     "No file is stored for this claim: hand it in with `reenvio claim submit`, "
@@ -31,53 +27,50 @@ NO_FILE = (
 )
 
 
-async def _nobody(_submission: Submission, _what: object) -> None:
-    """Hears nothing."""
+async def _nobody(_submission: Submission, _now: datetime) -> None:
+    """Is told nothing."""
 
 
 class TissGateway:
-    """Sends each claim to its payer.
+    """Sends each claim to its payer; `undone` learns that the payer has cancelled what arrived before."""
 
-    `undone` hears that the payer has cancelled what arrived before, `listener` the full outcome.
-    """
-
-    def __init__(
-        self, clients: Mapping[str, TissClient], undone: Undone = _nobody, listener: Listener = _nobody
-    ) -> None:
+    def __init__(self, clients: Mapping[str, TissClient], undone: Undone = _nobody) -> None:
         self._clients = clients
         self._undone = undone
-        self._listener = listener
 
-    async def send(self, submission: Submission, now: datetime, /) -> SendOutcome:
+    async def send(self, submission: Submission, now: datetime, /) -> SendResult:
         """Send once; batch, guides and content are the same at every attempt."""
         client = self._clients.get(submission.payer_id)
         if client is None:
             why = f"no settings for payer {submission.payer_id}: add [payers.{submission.payer_id}]"
-            return Failed(f"CHANNEL_CONFIGURATION - {why}", f"FAULT:{FaultWord.WRONG_ADDRESSEE}")
+            return _refused(f"CHANNEL_CONFIGURATION - {why}", FaultWord.WRONG_ADDRESSEE)
         try:
             lote = _read(submission.content)
         except LoteRefusedError as error:
-            return Failed(f"MESSAGE_INVALID - not sent: {error}", f"FAULT:{FaultWord.WRONG_SCHEMA}")
-        outcome = await self._send(client, lote, submission, now)
-        await self._listener(submission, outcome)
-        return as_send_outcome(outcome)
+            return _refused(f"MESSAGE_INVALID - not sent: {error}", FaultWord.WRONG_SCHEMA)
+        return await self._send(client, lote, submission, now)
 
     async def _send(
         self, client: TissClient, lote: Lote, submission: Submission, now: datetime
-    ) -> SubmissionOutcome:
+    ) -> SendResult:
         """Send a batch; one that may have arrived is cancelled first where the payer's settings want that."""
         answer = await _cancel(client, lote, submission, now)
-        if isinstance(answer, Transient | PayerDown | Ambiguous | AccessDenied):
-            return answer
-        if answer == Cancellation(CancelStatus.IN_PROGRESS, lote.number):
-            return failure(CANCELLING)  # a batch sent now could be cancelled with the first
-        undone = answer == Cancellation(CancelStatus.CANCELLED, lote.number)
-        if undone:
-            await self._undone(submission, now)
-        outcome = await client.submit(lote, Call(sequence_of(submission), now))
-        if isinstance(outcome, KnownAlready) and (undone or submission.after_cancellation):
-            return _spent(outcome)
-        return outcome
+        match answer:
+            case Failed(refused=False) | AnswerLost() | AccessDenied():
+                return answer
+            case Cancellation(CancelStatus.IN_PROGRESS):
+                return failure(CANCELLING)  # a batch sent now could be cancelled with the first
+            case Cancellation(CancelStatus.CANCELLED):
+                await self._undone(submission, now)
+                submission = replace(submission, after_cancellation=True)
+        result = await client.submit(lote, Call(sequence_of(submission), now))
+        if isinstance(result, Duplicate) and submission.after_cancellation:
+            return _spent(result)
+        return result
+
+
+def _refused(error: str, word: FaultWord) -> Failed:
+    return Failed(error, f"FAULT:{word}", refused=True)
 
 
 def _read(content: bytes | None) -> Lote:
@@ -86,10 +79,10 @@ def _read(content: bytes | None) -> Lote:
     return read_lote(content)
 
 
-def _spent(known: KnownAlready) -> Refused:
+def _spent(known: Duplicate) -> Failed:
     """Not "it arrived": that send is undone, and the payer takes its number no more."""
     why = "the batch was cancelled after its answer was lost, and the payer refuses its number"
-    return Refused(known.code, f"{DUPLICATE_CLAIM} - {why}: give it a new one")
+    return Failed(f"{DUPLICATE_CLAIM} - {why}: give it a new one", known.code, refused=True)
 
 
 async def _cancel(

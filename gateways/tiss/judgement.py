@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
-from domain.submission import Glosa
+from domain.submission import Accepted, AnswerLost, Failed, Failure, Glosa, SendResult
 from gateways.tiss.answers import (
     CancelSaid,
     FaultSaid,
@@ -19,18 +19,12 @@ from gateways.tiss.answers import (
 from gateways.tiss.faults import UNNUMBERED, failure, http_failure
 from gateways.tiss.lote import Lote
 from gateways.tiss.outcomes import (
-    Ambiguous,
     Cancellation,
     CancelOutcome,
     CancelStatus,
-    Failure,
-    PayerDown,
     ProtocolStatus,
     Situation,
     StatusOutcome,
-    SubmissionOutcome,
-    Taken,
-    Transient,
 )
 from gateways.tiss.xml import XmlLimits, XmlProblem, XmlRefusedError, parse
 
@@ -65,11 +59,11 @@ class Broken:
 Reply = HttpAnswer | Broken
 
 
-def judge_submission(reply: Reply, lote: Lote, trust: AnswerHash = "required") -> SubmissionOutcome:
-    """Taken only on a whole, undamaged receipt for this very batch on a 2xx."""
+def judge_submission(reply: Reply, lote: Lote, trust: AnswerHash = "required") -> SendResult:
+    """Accepted only on a whole, undamaged receipt for this very batch on a 2xx."""
     match _said(reply):
         case Receipt() as receipt:
-            return _taken(receipt, lote, trust)
+            return _accepted(receipt, lote, trust)
         case StatusSaid() | CancelSaid():
             return failure("NET:NOT_TISS")
         case failed:
@@ -144,17 +138,17 @@ def _problem(problem: XmlProblem, body: bytes) -> str:
     return "NET:TRUNCATED" if cut else "NET:NOT_TISS"
 
 
-def _taken(receipt: Receipt, lote: Lote, trust: AnswerHash) -> SubmissionOutcome:
+def _accepted(receipt: Receipt, lote: Lote, trust: AnswerHash) -> SendResult:
     if receipt.lote != lote.number:
         return failure("NET:OTHER_BATCH")
     if trust == "required" and not receipt.hash_agrees:
         return _doubtful(receipt)
-    return Taken(receipt.protocol, receipt.total, tuple(_of(lote, glosa) for glosa in receipt.glosas))
+    return Accepted(receipt.protocol, tuple(_of(lote, glosa) for glosa in receipt.glosas), receipt.total)
 
 
 def _doubtful(receipt: Receipt) -> Failure:
     doubt = failure("NET:ANSWER_HASH")
-    return replace(doubt, protocol=receipt.protocol) if isinstance(doubt, Ambiguous) else doubt
+    return replace(doubt, claimed_protocol=receipt.protocol) if isinstance(doubt, AnswerLost) else doubt
 
 
 def _of(lote: Lote, glosa: Glosa) -> Glosa:
@@ -162,8 +156,7 @@ def _of(lote: Lote, glosa: Glosa) -> Glosa:
     return glosa if glosa.guide in lote.guides else replace(glosa, guide=None)
 
 
-def _repeatable(outcome: Failure) -> Failure:
-    if isinstance(outcome, Ambiguous):
-        kind = PayerDown if outcome.payer_down else Transient
-        return kind(outcome.code, outcome.error, outcome.retry_after)
-    return outcome
+def _repeatable(failed: Failure) -> Failure:
+    if isinstance(failed, AnswerLost):
+        return Failed(failed.error, failed.code, failed.retry_after, failed.payer_down)
+    return failed

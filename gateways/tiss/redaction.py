@@ -8,7 +8,7 @@ from lxml import etree
 
 from domain.catalog import plain
 from domain.check_digits import holds_personal
-from domain.redaction import REMOVED, redact, shorten
+from domain.redaction import REMOVED, shorten
 from gateways.tiss.names import local
 
 # everything not listed is removed: a new version's new field is personal until somebody says otherwise
@@ -95,11 +95,6 @@ def without(text: str, values: Iterable[str]) -> str:
             text = text[: match.start()] + REMOVED + text[match.end() :]
             folded = folded[: match.start()] + REMOVED + folded[match.end() :]
     return text
-
-
-def redact_text(text: str, values: Iterable[str]) -> str:
-    """A text without these values, and without whatever else looks personal."""
-    return redact(without(text, values))
 
 
 def _shown(element: etree._Element) -> str | None:

@@ -14,7 +14,7 @@ log = structlog.get_logger(__name__)
 
 
 def trace_into(folder: Path, payer_id: str) -> ExchangeListener:
-    """A witness that appends one line of JSON per exchange; the folder is made if it is missing."""
+    """Appends one line of JSON per exchange; the folder is made if it is missing."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def write(exchange: Exchange) -> None:

@@ -13,6 +13,7 @@ from gateways.tiss.names import ANS, Encoding, Version, ans, local
 
 _FOLDER = Path(__file__).parent / "schemas"
 _MOST = 20
+_LISTED = 5
 _RULES = {
     "SCHEMAV_CVC_MAXLENGTH_VALID": "the value is too long",
     "SCHEMAV_CVC_MINLENGTH_VALID": "the value is too short",
@@ -44,6 +45,13 @@ class Violation:
         place = f"line {self.line}" if self.line else "header (see the payer's settings)"
         guide = f", guide {self.guide}" if self.guide else ""
         return f"{place}{guide}, {self.element}: {self.rule}"
+
+
+def listed(violations: tuple[Violation, ...]) -> str:
+    """The first violations in words, and how many more there are."""
+    more = len(violations) - _LISTED
+    shown = "; ".join(map(str, violations[:_LISTED]))
+    return f"{shown}; and {more} more" if more > 0 else shown
 
 
 class Schemas:

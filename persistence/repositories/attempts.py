@@ -8,21 +8,36 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.submission import AnswerLost
 from persistence.tables import submission_attempts as attempts
 
-ANSWER_LOST = "ANSWER_LOST"
 NOT_SENT = "UNAVAILABLE"
-ACCESS_DENIED = "ACCESS_DENIED"
+"""Only rows of earlier versions hold it: of sends that a practice payer held, so that they never left."""
 EVERY_SEND = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptResult:
+    """What came of a send: the name of its outcome, and its facts, redacted."""
+
+    outcome: str
+    facts: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class AttemptRow:
-    """One send of a claim; without an outcome the answer is not known (yet)."""
+    """One send of a claim; without an outcome the answer is not known (yet).
+
+    `result` holds the facts of the send; in rows of earlier versions, what the engine was answered.
+    """
 
     attempt: int
+    started_at: datetime
     outcome: str | None
     result: dict[str, Any] | None
+
+
+_ROW = (attempts.c.attempt, attempts.c.started_at, attempts.c.outcome, attempts.c.result)
 
 
 class Attempts:
@@ -34,13 +49,10 @@ class Attempts:
     async def of_job(self, job_key: int) -> AttemptRow | None:
         """The last send that this job made, if any."""
         query = (
-            select(attempts.c.attempt, attempts.c.outcome, attempts.c.result)
-            .where(attempts.c.job_key == job_key)
-            .order_by(attempts.c.attempt.desc())
-            .limit(1)
+            select(*_ROW).where(attempts.c.job_key == job_key).order_by(attempts.c.attempt.desc()).limit(1)
         )
         row = (await self._connection.execute(query)).one_or_none()
-        return None if row is None else AttemptRow(row.attempt, row.outcome, row.result)
+        return None if row is None else AttemptRow(*row)
 
     async def start(self, claim_id: str, job_key: int, *, now: datetime) -> int:
         """Record that the claim is about to leave; returns the number of this send, from 1."""
@@ -52,28 +64,22 @@ class Attempts:
         await self._connection.execute(insert(attempts).values(row))
         return number
 
-    async def finish(
-        self, claim_id: str, attempt: int, outcome: str, result: dict[str, Any] | None, *, now: datetime
-    ) -> None:
+    async def finish(self, claim_id: str, attempt: int, result: AttemptResult, *, now: datetime) -> None:
         """Record what came of a send."""
         await self._connection.execute(
             update(attempts)
             .where(attempts.c.claim_id == claim_id, attempts.c.attempt == attempt)
-            .values(outcome=outcome, result=result, finished_at=now)
+            .values(outcome=result.outcome, result=result.facts, finished_at=now)
         )
 
     async def of_claim(self, claim_id: str) -> Sequence[AttemptRow]:
         """The claim's sends in order."""
-        query = (
-            select(attempts.c.attempt, attempts.c.outcome, attempts.c.result)
-            .where(attempts.c.claim_id == claim_id)
-            .order_by(attempts.c.attempt)
-        )
+        query = select(*_ROW).where(attempts.c.claim_id == claim_id).order_by(attempts.c.attempt)
         return [AttemptRow(*row) for row in await self._connection.execute(query)]
 
     async def answer_was_lost(self, claim_id: str, *, before: int = EVERY_SEND) -> bool:
         """Whether any earlier send may have arrived without our knowing, and was not undone since."""
-        lost = attempts.c.outcome.is_(None) | (attempts.c.outcome == ANSWER_LOST)
+        lost = attempts.c.outcome.is_(None) | (attempts.c.outcome == AnswerLost.stored_as)
         standing = _sends(claim_id, before) & attempts.c.undone_at.is_(None)
         return bool(await self._connection.scalar(select(func.count()).where(standing, lost)))
 
@@ -91,7 +97,7 @@ class Attempts:
         """The protocol number that the last damaged answer to the claim names, if any does."""
         query = (
             select(attempts.c.result)
-            .where(attempts.c.claim_id == claim_id, attempts.c.outcome == ANSWER_LOST)
+            .where(attempts.c.claim_id == claim_id, attempts.c.outcome == AnswerLost.stored_as)
             .order_by(attempts.c.attempt.desc())
         )
         results = (await self._connection.execute(query)).scalars()

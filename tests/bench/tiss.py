@@ -11,21 +11,22 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
+from domain.submission import Accepted
 from gateways.clock import WallClock
 from gateways.practice.simulator import replies
 from gateways.practice.simulator.ledger import TAKEN, LedgerEntry
 from gateways.practice.simulator.replies import Card, Letterhead
 from gateways.practice.simulator.scenario import PayerScenario, Scenario
 from gateways.practice.simulator.server import Listening, simulated_payers
-from gateways.tiss.client import Call, open_client
+from gateways.tiss.client import Call
 from gateways.tiss.judgement import HttpAnswer, judge_submission
 from gateways.tiss.lote import Lote, read_lote
 from gateways.tiss.messages import envelope, lote_message, seal
 from gateways.tiss.names import Version
-from gateways.tiss.outcomes import Taken
 from gateways.tiss.parties import Payer
 from gateways.tiss.validation import Schemas
 from tests.support.certificates import authority, server_side, signed
+from tests.support.tiss_client import open_client
 from tests.support.tiss_samples import CARD, PAYER, PROVIDER, file_bytes, file_text, header, lote, payer
 
 ROUNDS = 200
@@ -93,7 +94,7 @@ async def sends_per_second(at_once: int, listening: Listening, ca: Path) -> floa
             calls = (client.submit(batch, Call("1", datetime.now(UTC))) for batch in batches)
             outcomes = await asyncio.gather(*calls)
             seconds = perf_counter() - start
-    if not all(isinstance(outcome, Taken) for outcome in outcomes):
+    if not all(isinstance(outcome, Accepted) for outcome in outcomes):
         raise SystemExit("Some sends failed: the numbers would mean nothing.")
     return SENDS / seconds
 

@@ -17,7 +17,7 @@ from itertools import count, cycle
 from pathlib import Path
 from typing import Any
 
-from domain.submission import Accepted, Duplicate, SendOutcome, Submission
+from domain.submission import Accepted, Duplicate, SendResult, Submission
 from gateways.file_sink import FileSink
 from gateways.sink import OutgoingEvent
 from persistence.database.engine import open_database
@@ -83,7 +83,7 @@ class MortalPayer:
         self._ledger = ledger
         self._step = step
 
-    async def send(self, submission: Submission, _now: datetime) -> SendOutcome:
+    async def send(self, submission: Submission, _now: datetime) -> SendResult:
         known = self._ledger.read_text().splitlines() if self._ledger.exists() else []
         if submission.claim_id in known:
             return Duplicate()

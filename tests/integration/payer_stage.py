@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from domain.payer_status import PRACTICE, PayerLimits, PayerState, PayerStatus
-from domain.submission import Accepted, Failed, SendOutcome, Submission
+from domain.submission import Accepted, Failed, SendResult, Submission
 from gateways.tiss.probe import is_up
 from gateways.tiss.settings import PayerSettings
 from persistence.encryption.keys import cipher_of, new_key
@@ -31,7 +31,7 @@ class Scene:
     store: Store
     limits: PayerLimits = QUICK
     moment: datetime = NOW
-    answer: SendOutcome = field(default_factory=lambda: Accepted("P-1"))
+    answer: SendResult = field(default_factory=lambda: Accepted("P-1"))
     sent: list[str] = field(default_factory=list)
     woken: list[str] = field(default_factory=list)
     settings: Mapping[str, PayerSettings] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Scene:
     async def now(self) -> datetime:
         return self.moment
 
-    async def send(self, submission: Submission, _now: datetime) -> SendOutcome:
+    async def send(self, submission: Submission, _now: datetime) -> SendResult:
         self.sent.append(submission.claim_id)
         return self.answer
 

@@ -9,9 +9,10 @@ import pytest
 from bpmn.names import ReviewDecision, ReviewReason
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
+from domain.submission import AnswerLost
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, open_channel
-from persistence.repositories.attempts import ANSWER_LOST
+from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.support.builders import NOW, later
@@ -45,7 +46,7 @@ class Scene:
         async with self.store.transaction() as tx:
             attempt = await tx.attempts.start(CLAIM.value, 1, now=NOW)
             if outcome:
-                await tx.attempts.finish(CLAIM.value, attempt, outcome, None, now=NOW)
+                await tx.attempts.finish(CLAIM.value, attempt, AttemptResult(outcome), now=NOW)
 
     @property
     def said(self) -> list[str]:
@@ -80,7 +81,7 @@ async def test_only_a_claim_that_waits_is_woken(scene: Scene) -> None:
         await scene.desk.retry_now(CLAIM)
 
 
-@pytest.mark.parametrize("outcome", [None, ANSWER_LOST], ids=["no answer", "lost answer"])
+@pytest.mark.parametrize("outcome", [None, AnswerLost.stored_as], ids=["no answer", "lost answer"])
 async def test_what_the_payer_may_have_is_not_cancelled_unknowingly(
     scene: Scene, outcome: str | None
 ) -> None:

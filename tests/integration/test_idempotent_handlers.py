@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from domain.submission import Accepted, Failed, SendOutcome, Submission, Unavailable
+from domain.payer_status import PayerState, PayerStatus
+from domain.submission import Accepted, Failed, SendResult, Submission
 from persistence.database.engine import DatabaseError, open_database
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
@@ -227,19 +228,24 @@ async def test_after_a_day_it_may_run_again(memory: Memory, clock: Time) -> None
 class Payer:
     """Answers by plan and counts what reached it."""
 
-    def __init__(self, *answers: SendOutcome) -> None:
+    def __init__(self, *answers: SendResult) -> None:
         self.answers = list(answers)
         self.sent: list[Submission] = []
 
-    async def send(self, submission: Submission, _now: datetime) -> SendOutcome:
+    async def send(self, submission: Submission, _now: datetime) -> SendResult:
         self.sent.append(submission)
         return self.answers[len(self.sent) - 1]
 
 
+def held_until(moment: datetime) -> PayerStatus:
+    return PayerStatus("p", NOW, PayerState.PAUSED, reason="planned", next_try_at=moment)
+
+
 async def test_submit_claim_declares_it(store: Store, cipher: Cipher, clock: Time) -> None:
-    down = Unavailable("breaker open", later(minutes=10))
-    payer = Payer(down, down, Failed("TIMEOUT"), Accepted("P-1"))
+    payer = Payer(Failed("TIMEOUT"), Accepted("P-1"))
     handlers = all_handlers(store, payer, load_policy, clock, cipher=cipher)
+    await store.run(lambda tx: tx.payers.lock("p", now=NOW))
+    await store.run(lambda tx: tx.payers.save(held_until(later(minutes=10))))
     [submit] = [handler for handler in handlers if handler.type == "submit-claim"]
     assert {"claimId", "payerId", "retryCount", "reviewRound"} <= set(submit.variables)
 
@@ -248,12 +254,17 @@ async def test_submit_claim_declares_it(store: Store, cipher: Cipher, clock: Tim
         return await submit.handle(Job(key, submit.type, "Task_SubmitClaim", 1, 3, {}, given))
 
     for key in (1, 2):
-        assert isinstance(await send(key), Throw)
+        waits = await send(key)
+        assert isinstance(waits, Throw)
+        assert waits.code == "PAYER_UNAVAILABLE"
+    clock.moment = later(minutes=10)
     first = await send(3)
+    assert isinstance(first, Throw)
+    assert first.code == "SUBMISSION_FAILED"
     assert await send(4) == first
     assert await send(5, retryCount=1) == Complete({"protocolNumber": "P-1"})
     assert await send(6, retryCount=1) == Complete({"protocolNumber": "P-1"})
-    assert len(payer.sent) == 4
+    assert len(payer.sent) == 2
 
 
 class Blocker:
@@ -265,7 +276,7 @@ class Blocker:
         self._blocking: asyncio.Task[None] | None = None
         self.sent = 0
 
-    async def send(self, _submission: Submission, _now: datetime) -> SendOutcome:
+    async def send(self, _submission: Submission, _now: datetime) -> SendResult:
         self.sent += 1
         blocked = asyncio.Event()
         self._blocking = asyncio.create_task(self._block(blocked))

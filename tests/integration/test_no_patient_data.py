@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from domain.submission import Failed, SendOutcome, Submission, Unavailable
+from domain.submission import AccessDenied, AnswerLost, Failed, SendResult, Submission
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
 from persistence.tables import metadata
 from tests.integration.intake_stage import DERIVED, intake_stage
-from tests.support.builders import NOW, later
+from tests.support.builders import NOW
 from tests.support.patients import CPF, DIGITS, ERROR, SECRETS, dump, patients_file
 from workers.claims.examination import ClaimFile
 from workers.jobs import all_handlers
@@ -24,10 +24,9 @@ from workers.runtime import Job
 class LeakyPayer:
     """Quotes the patient in everything it says."""
 
-    async def send(self, submission: Submission, _now: datetime) -> SendOutcome:
-        if submission.attempt == 1:
-            return Unavailable(ERROR, later(minutes=5))
-        return Failed(ERROR, "HTTP:503")
+    async def send(self, submission: Submission, _now: datetime) -> SendResult:
+        answers = (AnswerLost(ERROR, "HTTP:503", payer_down=True), Failed(ERROR, "HTTP:503"))
+        return answers[submission.attempt - 1] if submission.attempt <= len(answers) else AccessDenied(ERROR)
 
 
 class Noon:
@@ -67,6 +66,8 @@ async def test_no_personal_data_is_kept_in_clear(store: Store, database: AsyncEn
     filled = {"claims", "submission_attempts", "retry_decisions", "audit_events", "outbox", "reviews"}
     filled |= {"idempotency_records", "claim_events", "policies", "claim_payloads", "legal_holds"}
     assert all(f"{table}: " in everything for table in filled)
+    kept = ("ANSWER_LOST", "FAILED", "ACCESS_DENIED", "payer_unavailable")
+    assert all(word in everything for word in kept)
     assert [secret for secret in SECRETS if secret in everything] == []
 
 

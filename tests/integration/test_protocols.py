@@ -12,12 +12,13 @@ import pytest
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerState, PayerStatus
+from domain.submission import Accepted, AnswerLost
 from gateways.clock import WallClock
 from gateways.practice.simulator.scenario import Scenario
 from gateways.practice.simulator.server import Simulator, simulated_payers
-from gateways.tiss.outcomes import ProtocolStatus, Taken
+from gateways.tiss.outcomes import ProtocolStatus
 from persistence.encryption.keys import cipher_of, new_key
-from persistence.repositories.attempts import ANSWER_LOST
+from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.claims import Arrival
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
@@ -68,15 +69,15 @@ class Scene:
     async def take(self, number: str, first: int) -> str:
         """Let the payer have a batch; its protocol."""
         taken = await self.protocols.channels[PAYER].client.submit(lote(number, first=first), CALL)
-        assert isinstance(taken, Taken)
-        return taken.protocol
+        assert isinstance(taken, Accepted)
+        return taken.protocol_number
 
     async def lose_the_answer(self, protocol: str) -> None:
         """A damaged answer to the claim's send names a protocol."""
         async with self.store.transaction() as tx:
             attempt = await tx.attempts.start(DERIVED, 1, now=NOW)
-            named = {"claimedProtocol": protocol}
-            await tx.attempts.finish(DERIVED, attempt, ANSWER_LOST, named, now=NOW)
+            named = AttemptResult(AnswerLost.stored_as, {"claimedProtocol": protocol})
+            await tx.attempts.finish(DERIVED, attempt, named, now=NOW)
 
 
 @asynccontextmanager

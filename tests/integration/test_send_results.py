@@ -3,15 +3,15 @@
 import pytest
 
 from domain.claim_state import ClaimState
-from domain.submission import Accepted, AnswerLost, Duplicate, Glosa
+from domain.submission import Accepted, AnswerLost, Duplicate, Failed, Glosa, SendResult
 from persistence.encryption.keys import cipher_of, new_key
+from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.payloads import seal_payload
 from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.integration.payer_stage import Scene
-from tests.support.builders import NOW
-from workers.runtime import Complete, Fail, Job
-from workers.runtime.outcome import from_json
+from tests.support.builders import NOW, later
+from workers.runtime import Complete, Fail, Job, Throw
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ async def test_the_total_and_the_guides_of_glosas_are_kept_and_never_reach_the_e
 ) -> None:
     on_guides = [Glosa("guide", "1801", "PROCEDIMENTO INVÁLIDO", f"GP-{n}") for n in (2, 1, 1)]
     scene.answer = Accepted("P-1", (Glosa("protocol", "1001", "CARTEIRA"), *on_guides), "450.00")
-    outcome = await scene.submit(1)
-    assert outcome == Complete({"protocolNumber": "P-1"})
+    told = await scene.submit(1)
+    assert told == Complete({"protocolNumber": "P-1"})
     async with scene.store.reading() as tx:
         [entry] = await tx.journal.of_claim("CLM-D-1")
         attempt = await tx.attempts.of_job(1)
@@ -40,7 +40,9 @@ async def test_the_total_and_the_guides_of_glosas_are_kept_and_never_reach_the_e
         {"level": "protocol", "code": "1001", "guide": None},
         {"level": "guide", "code": "1801", "guide": "GP-2"},
     ]
-    assert from_json(attempt.result) == outcome  # what a redelivered job is answered
+    scene.moment = later(hours=25)  # the idempotency record is gone
+    assert await scene.submit(1) == told  # what a redelivered job is answered
+    assert scene.sent == ["CLM-D-1"]
 
 
 async def test_of_very_many_guides_the_journal_names_the_first_and_the_attempt_all(scene: Scene) -> None:
@@ -111,3 +113,34 @@ async def test_a_file_that_cannot_be_opened_is_no_send(scene: Scene) -> None:
     assert scene.sent == []
     async with scene.store.reading() as tx:
         assert not await tx.attempts.answer_was_lost("CLM-D-1")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Accepted("P-1", total="450.00"),
+        Failed("TIMEOUT - nome: Maria\nlater", "HTTP:408"),
+        Duplicate("TISS:3268"),
+        AnswerLost("SERVER_ERROR - damaged", "NET:ANSWER_HASH", claimed_protocol="900000000007"),
+    ],
+)
+async def test_a_finished_send_is_answered_from_its_facts_when_its_record_is_gone(
+    scene: Scene, answer: SendResult
+) -> None:
+    scene.answer = answer
+    told = await scene.submit(1)
+    scene.moment, scene.answer = later(hours=25), Accepted("another")
+    assert await scene.submit(1) == told
+    assert scene.sent == ["CLM-D-1"]
+
+
+async def test_a_send_that_an_earlier_version_finished_is_answered_as_it_was(scene: Scene) -> None:
+    told = Throw("SUBMISSION_FAILED", "TIMEOUT", {"submissionError": "TIMEOUT"})
+    async with scene.store.transaction() as tx:
+        attempt = await tx.attempts.start("CLM-D-1", 1, now=NOW)
+        earlier = AttemptResult(
+            "FAILED", {"throw": told.code, "message": "TIMEOUT", "variables": told.variables}
+        )
+        await tx.attempts.finish("CLM-D-1", attempt, earlier, now=NOW)
+    assert await scene.submit(1) == told
+    assert scene.sent == []

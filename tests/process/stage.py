@@ -22,7 +22,7 @@ from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 from bpmn.names import ProcessId
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
-from domain.submission import PayerGateway, SendOutcome, Submission
+from domain.submission import PayerGateway, SendResult, Submission
 from gateways.clock import EngineClock
 from gateways.practice.scripted import Answer, Script, ScriptedPayer
 from gateways.zeebe import engine
@@ -45,7 +45,7 @@ class Payers:
         self.answers: dict[str, tuple[Answer, ...]] = {}
         self.sent: list[Submission] = []
 
-    async def send(self, submission: Submission, now: datetime) -> SendOutcome:
+    async def send(self, submission: Submission, now: datetime) -> SendResult:
         """Answer by the claim's script."""
         self.sent.append(submission)
         return await ScriptedPayer(Script(answers=self.answers)).send(submission, now)

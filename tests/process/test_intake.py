@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
-from domain.submission import Failed, SendOutcome, Submission
+from domain.submission import Failed, SendResult, Submission
 from gateways.clock import EngineClock
 from gateways.zeebe import engine
 from gateways.zeebe.commands import CommandRefusedError, ZeebeCommands
@@ -197,7 +197,7 @@ async def test_a_claim_without_a_file_reaches_a_person_who_reads_why(hospital: H
 class QuotingPayer:
     """Quotes the patient in its errors: one that may pass, then one that does not."""
 
-    async def send(self, submission: Submission, _now: datetime) -> SendOutcome:
+    async def send(self, submission: Submission, _now: datetime) -> SendResult:
         return Failed(ERROR if submission.attempt == 1 else f"INVALID_PROCEDURE_CODE - {ERROR}")
 
 

@@ -12,7 +12,7 @@ from bpmn.names import ProcessId
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
-from domain.submission import Accepted, AccessDenied, Failed, SendOutcome, Submission
+from domain.submission import Accepted, AccessDenied, Failed, SendResult, Submission
 from gateways.zeebe import engine
 from persistence.repositories.claims import ClaimRow
 from tests.process.stage import Claim, Stage, eventually
@@ -31,10 +31,10 @@ class Payer:
     stage: Stage
     id: str
     limits: PayerLimits
-    answer: SendOutcome
+    answer: SendResult
     sent: list[str] = field(default_factory=list)
 
-    async def send(self, submission: Submission, _now: datetime) -> SendOutcome:
+    async def send(self, submission: Submission, _now: datetime) -> SendResult:
         """Keep the order of arrival."""
         self.sent.append(submission.claim_id)
         return self.answer
@@ -101,7 +101,7 @@ class Payer:
 
 
 @asynccontextmanager
-async def working(stage: Stage, name: str, limits: PayerLimits, answer: SendOutcome) -> AsyncIterator[Payer]:
+async def working(stage: Stage, name: str, limits: PayerLimits, answer: SendResult) -> AsyncIterator[Payer]:
     """A worker that sends to such a payer."""
     payer = Payer(stage, f"{name}-{stage.run_id}", limits, answer)
     async with stage.worker(payer, payer.limits_by_payer):

@@ -2,9 +2,11 @@
 
 from datetime import timedelta
 
-from bpmn.names import ReviewDecision
+from bpmn.names import ProcessId, ReviewDecision
 from domain.claim_state import ClaimState
-from gateways.practice.scripted import AcceptLine, Closed, DuplicateLine, FailLine, LoseAnswerLine
+from domain.payer_status import PayerState, PayerStatus
+from gateways.practice.scripted import AcceptLine, DuplicateLine, FailLine, LoseAnswerLine
+from persistence.store import Transaction
 from tests.process.stage import Stage
 
 TIMEOUT = FailLine(error="TIMEOUT - Connection timeout after 30s")
@@ -111,8 +113,16 @@ async def test_a_duplicate_without_a_lost_answer_is_a_permanent_error(working: S
 
 
 async def test_a_payer_known_to_be_down_costs_no_attempt(working: Stage) -> None:
-    reopens = await working.clock.now() + timedelta(hours=2)
-    claim = await working.start(Closed(until=reopens), AcceptLine())
+    now = await working.clock.now()
+    reopens, payer = now + timedelta(hours=2), f"payer-{working.run_id}-closed"
+    closed = PayerStatus(payer, now, PayerState.PAUSED, reason="planned maintenance", next_try_at=reopens)
+
+    async def close(tx: Transaction) -> None:
+        await tx.payers.lock(payer, now=now)
+        await tx.payers.save(closed)
+
+    await working.app.store.run(close)
+    claim = await working.run(ProcessId.SUB_06, payerId=payer)
     waiting = await working.reaches(claim, ClaimState.WAITING, retry_count=0)
     assert waiting.next_retry_time is not None
     assert abs(waiting.next_retry_time - reopens) < timedelta(seconds=1)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from domain.claim_state import ClaimState
-from domain.submission import Accepted, Duplicate, SendOutcome, Submission
+from domain.submission import Accepted, Duplicate, SendResult, Submission
 from gateways.practice.scripted import AcceptLine, FailLine, Script
 from gateways.zeebe import engine
 from tests.process.stage import Stage, restart
@@ -72,7 +72,7 @@ class PayerThatNeverAnswersTheFirst:
         self.first_arrived = asyncio.Event()
         self.sender: asyncio.Task[object] | None = None
 
-    async def send(self, submission: Submission, _now: datetime) -> SendOutcome:
+    async def send(self, submission: Submission, _now: datetime) -> SendResult:
         """Keep the claim; answer only to those who ask again."""
         if submission.claim_id in self.ledger:
             return Duplicate()

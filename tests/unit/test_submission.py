@@ -8,7 +8,7 @@ from domain.submission import (
     Duplicate,
     Failed,
     ProtocolMissing,
-    SendOutcome,
+    SendResult,
     settle,
 )
 
@@ -22,9 +22,10 @@ def test_a_duplicate_out_of_nowhere_is_a_refusal_that_keeps_its_code() -> None:
     assert isinstance(settled, Failed)
     assert settled.error.startswith("DUPLICATE_CLAIM")
     assert settled.code == "TISS:1308"
+    assert settled.refused
 
 
 @pytest.mark.parametrize("outcome", [Accepted("1"), Failed("TIMEOUT"), AnswerLost("TIMEOUT")])
 @pytest.mark.parametrize("lost", [True, False])
-def test_every_other_outcome_is_what_it_says(outcome: SendOutcome, lost: bool) -> None:
+def test_every_other_outcome_is_what_it_says(outcome: SendResult, lost: bool) -> None:
     assert settle(outcome, answer_was_lost_before=lost) is outcome

@@ -1,10 +1,10 @@
 """A claim's identity from its file: the same batch of the same provider is the same claim."""
 
-import hashlib
 import re
 
 from domain.check_digits import holds_personal
 from domain.claim import CLAIM_ID_SHAPE, ClaimId
+from domain.digits import digits_from
 from gateways.tiss.parties import Provider
 from workers.claims.refusal import malformed
 
@@ -53,5 +53,4 @@ def _shown(text: str, form: re.Pattern[str]) -> str:
 
 
 def _number(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"{int.from_bytes(digest[:8]) % 10**_HASH_DIGITS:0{_HASH_DIGITS}d}"
+    return digits_from(text, _HASH_DIGITS)

@@ -7,12 +7,11 @@ from datetime import datetime
 from gateways.tiss.client import Call
 from gateways.tiss.lote import Lote, LoteRefusedError, read_lote
 from gateways.tiss.parties import Provider
-from gateways.tiss.validation import Violation
+from gateways.tiss.validation import Violation, listed
 from gateways.tiss.xml import XmlProblem
 from workers.claims.refusal import Refusal, malformed, too_large, unprocessable
 from workers.payers.channels import PayerChannel
 
-_SHOWN = 5
 _NO_PAYERS = "Describe your payers in a file and name it by PAYERS_FILE."
 Channels = Mapping[str, PayerChannel]
 
@@ -114,11 +113,9 @@ def _addressee(lote: Lote, channels: Channels) -> str:
 
 
 def _violated(violations: tuple[Violation, ...], channel: PayerChannel) -> Refusal:
-    shown = "; ".join(str(violation) for violation in violations[:_SHOWN])
-    more = len(violations) - _SHOWN
     return unprocessable(
         "file",
-        f"{shown}; and {more} more" if more > 0 else shown,
+        listed(violations),
         rule=f"TISS {channel.settings.version} schema",
         remedy="Correct these elements and hand it in again.",
     )

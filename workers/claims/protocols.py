@@ -7,17 +7,10 @@ from datetime import datetime
 from domain.claim import ClaimId
 from domain.errors import Trouble
 from domain.ports import Clock
+from domain.submission import AccessDenied, Failed, Failure
 from gateways.tiss.client import Call, sequence_from
 from gateways.tiss.lote import LoteRefusedError, read_lote
-from gateways.tiss.outcomes import (
-    AccessDenied,
-    Failure,
-    PayerDown,
-    ProtocolStatus,
-    Situation,
-    StatusOutcome,
-    Transient,
-)
+from gateways.tiss.outcomes import ProtocolStatus, Situation, StatusOutcome
 from gateways.tiss.parties import Provider
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.claims import ClaimRow
@@ -131,8 +124,9 @@ class Protocols:
 async def _call(channel: PayerChannel, provider: Provider, protocol: str, now: datetime) -> StatusOutcome:
     call, settings = Call(sequence_from(protocol, now.isoformat()), now), channel.settings
     outcome = await channel.client.status(provider, protocol, call)
-    if isinstance(outcome, PayerDown) and settings.status_endpoint not in (None, settings.endpoint):
-        return Transient(outcome.code, outcome.error)  # another service than the one that takes claims
+    elsewhere = settings.status_endpoint not in (None, settings.endpoint)
+    if elsewhere and isinstance(outcome, Failed) and outcome.payer_down:
+        return Failed(outcome.error, outcome.code)  # another service than the one that takes claims
     return outcome
 
 

@@ -21,7 +21,7 @@ from workers.jobs.notify import notify
 from workers.jobs.open_review import open_review
 from workers.jobs.outage_tolerant import outage_tolerant
 from workers.jobs.probe_payers import probe_payers
-from workers.jobs.submit_claim import SEND_ONCE, submit_claim
+from workers.jobs.submit_claim import SEND_ONCE, SendServices, submit_claim
 from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler
@@ -48,7 +48,7 @@ def all_handlers(
     """
     payer_limits = payer_limits or LimitsByPayer()
     waker = waker or Waker(store, payer_limits)
-    sending = limited(submit_claim(store, payer, policy, clock, waker, payer_limits, cipher))
+    sending = limited(submit_claim(SendServices(store, payer, policy, clock, waker, payer_limits, cipher)))
     if cipher:  # after the limits: the lease must outlive the time limit
         sending = idempotent(sending, SEND_ONCE, Memory(store, cipher, clock))
     others = (

@@ -1,11 +1,11 @@
-"""What a send came to: what the process is told, and what is written down."""
+"""What a send came to: what the process is told, what is kept to tell it again, and what is written down."""
 
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, assert_never
 
 from bpmn.names import ErrorCode
-from domain.breaker import Candidate, Stop
+from domain.breaker import Candidate, Hold, Stop
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
 from domain.redaction import redact
@@ -18,52 +18,81 @@ from domain.submission import (
     ProtocolMissing,
     Settled,
     Submission,
-    Unavailable,
 )
-from persistence.repositories.attempts import ACCESS_DENIED, ANSWER_LOST, NOT_SENT
 from persistence.store import Transaction
-from workers.runtime.outcome import Complete, Incident, Throw
+from workers.runtime.outcome import Complete, Incident, Throw, from_json
 
 GUIDES_SHOWN = 10
-OUTCOME_NAMES = {
-    Accepted: "ACCEPTED",
-    ProtocolMissing: "PROTOCOL_MISSING",
-    Failed: "FAILED",
-    AnswerLost: ANSWER_LOST,
-    AccessDenied: ACCESS_DENIED,
-    Unavailable: NOT_SENT,
-}
 
 
 def report(sent: Submission, settled: Settled, now: datetime) -> Complete | Throw | Incident:
     """What the process is told."""
     match settled:
         case Accepted(protocol_number):
-            return Complete({"protocolNumber": protocol_number})
+            return accepted(protocol_number)
         case ProtocolMissing():
-            return Complete({"protocolNumber": None})
+            return accepted(None)
         case Failed(error, code) | AnswerLost(error, code):
-            return failed(error, code, now)
+            return failed(redact(error), code, now)
         case AccessDenied(error):
             return access_denied(sent.payer_id, error)
-        case Unavailable(reason, resume_at):
-            return held(reason, resume_at)
         case _:
             assert_never(settled)
 
 
+def facts_of(settled: Settled) -> dict[str, Any] | None:
+    """What is kept of a send, redacted; None where a job that comes again is to be done again."""
+    match settled:
+        case Accepted(protocol_number, glosas, total):
+            return {"protocolNumber": protocol_number} | _beside_the_protocol(total, glosas)
+        case ProtocolMissing():
+            return {"protocolNumber": None}
+        case Failed(error, code):
+            return {"error": redact(error), "code": code}
+        case AnswerLost(error, code, claimed_protocol=claimed):
+            named = {"claimedProtocol": claimed} if claimed else {}
+            return {"error": redact(error), "code": code} | named
+        case AccessDenied():
+            return None
+        case _:
+            assert_never(settled)
+
+
+def stored_answer(facts: dict[str, Any], sent_at: datetime) -> Complete | Throw:
+    """What the process was told of a send, from what is kept of it."""
+    if "complete" in facts or "throw" in facts:  # a row of an earlier version: it holds the answer itself
+        return from_json(facts)
+    if "error" in facts:
+        return failed(facts["error"], facts["code"], sent_at)
+    return accepted(facts["protocolNumber"])
+
+
+def accepted(protocol_number: str | None) -> Complete:
+    """The payer has the claim; without a protocol number a person looks for it."""
+    return Complete({"protocolNumber": protocol_number})
+
+
 def failed(error: str, code: str | None, now: datetime) -> Throw:
-    """The claim was not taken: the process decides what next."""
-    safe = redact(error)
-    variables = {"submissionError": safe, "submissionErrorCode": code, "lastSubmissionTime": iso_time(now)}
-    return Throw(ErrorCode.SUBMISSION_FAILED, safe, variables)
+    """The claim was not taken: the process decides what next; the error is redacted before."""
+    variables = {"submissionError": error, "submissionErrorCode": code, "lastSubmissionTime": iso_time(now)}
+    return Throw(ErrorCode.SUBMISSION_FAILED, error, variables)
 
 
-def held(reason: str, resume_at: datetime) -> Throw:
+def held(hold: Hold) -> Throw:
     """Nothing was sent: the claim waits on the timer."""
-    safe = redact(reason)
-    variables = {"resumeAt": iso_time(resume_at), "payerUnavailableReason": safe}
-    return Throw(ErrorCode.PAYER_UNAVAILABLE, safe, variables)
+    reason = redact(hold.reason)
+    variables = {"resumeAt": iso_time(hold.resume_at), "payerUnavailableReason": reason}
+    return Throw(ErrorCode.PAYER_UNAVAILABLE, reason, variables)
+
+
+def access_denied(payer_id: str, error: str) -> Incident:
+    """The incident of a claim whose credentials were refused: it may be retried as often as it takes."""
+    advice = (
+        f"Payer {payer_id} refused our credentials: {redact(error)}. All sends to it have stopped, so that "
+        "the account is not locked. Correct the credentials, then run "
+        f"`reenvio payer resume {payer_id}`, then retry this incident in Operate."
+    )
+    return Incident(advice, is_undone=True)
 
 
 async def record(tx: Transaction, sent: Submission, settled: Settled, now: datetime) -> None:
@@ -86,26 +115,20 @@ async def record(tx: Transaction, sent: Submission, settled: Settled, now: datet
             await move(claim_id, ClaimState.FAILED, now=now, reason=redact(error))
             line = f"send {sent.attempt}: {redact(error)}; sends to {sent.payer_id} stopped"
             await write(claim_id, "access_denied", line, now=now)
-        case Unavailable(reason, resume_at):
-            await record_hold(tx, Candidate(claim_id, sent.payer_id), reason, resume_at, now)
         case _:
             assert_never(settled)
 
 
-async def record_hold(
-    tx: Transaction, claim: Candidate, reason: str, resume_at: datetime, now: datetime
-) -> None:
+async def record_hold(tx: Transaction, claim: Candidate, hold: Hold, now: datetime) -> None:
     """The claim waits, and no attempt was spent."""
-    safe = redact(reason)
-    await move_to_wait(tx, claim, safe, resume_at, now)
-    await tx.journal.write(claim.claim_id, "payer_unavailable", f"{safe}; no attempt spent", now=now)
+    await move_to_wait(tx, claim, hold, now)
+    line = f"{redact(hold.reason)}; no attempt spent"
+    await tx.journal.write(claim.claim_id, "payer_unavailable", line, now=now)
 
 
-async def move_to_wait(
-    tx: Transaction, claim: Candidate, reason: str, resume_at: datetime, now: datetime
-) -> None:
+async def move_to_wait(tx: Transaction, claim: Candidate, hold: Hold, now: datetime) -> None:
     """Move the claim to its wait without a line in the journal: a wait may be prolonged many times."""
-    waiting = {"reason": redact(reason), "next_retry_time": resume_at}
+    waiting = {"reason": redact(hold.reason), "next_retry_time": hold.resume_at}
     await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.WAITING, now=now, **waiting)
 
 
@@ -116,22 +139,12 @@ def deadline_near(claim: Candidate, stop: Stop) -> str:
     return f"SERVICE_UNAVAILABLE - {why} and the claim's deadline{due} is near"
 
 
-def access_denied(payer_id: str, error: str) -> Incident:
-    """The incident of a claim whose credentials were refused: it may be retried as often as it takes."""
-    advice = (
-        f"Payer {payer_id} refused our credentials: {redact(error)}. All sends to it have stopped, so that "
-        "the account is not locked. Correct the credentials, then run "
-        f"`reenvio payer resume {payer_id}`, then retry this incident in Operate."
-    )
-    return Incident(advice, is_undone=True)
-
-
-def accepted_with(settled: Settled) -> dict[str, Any]:
-    """What the payer said beside the protocol, in business numbers; kept here, never told the engine."""
-    if not isinstance(settled, Accepted) or not (settled.total or settled.glosas):
+def _beside_the_protocol(total: str | None, glosas: tuple[Glosa, ...]) -> dict[str, Any]:
+    """What the payer said beside it, in business numbers; kept, and never told the engine."""
+    if not (total or glosas):
         return {}
-    glosas = [{name: getattr(glosa, name) for name in ("level", "code", "guide")} for glosa in settled.glosas]
-    return {"total": settled.total, "glosas": glosas}
+    kept = [{"level": glosa.level, "code": glosa.code, "guide": glosa.guide} for glosa in glosas]
+    return {"total": total, "glosas": kept}
 
 
 def _with_glosas(glosas: tuple[Glosa, ...]) -> str:

@@ -1,4 +1,9 @@
-"""submit-claim: sends a claim when its payer takes claims, never twice for one job whose answer is known."""
+"""submit-claim: sends a claim when its payer takes claims, never twice for one job whose answer is known.
+
+A send has four commits, for no transaction may stay open while a payer is asked: its idempotency record
+begins, the claim leaves, the answer is written down, the record is settled. Whoever dies in between leaves
+on record how far it came; a send without an answer counts as one whose answer was lost.
+"""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -10,33 +15,33 @@ from domain.claim_state import ClaimState
 from domain.errors import InvalidInput
 from domain.inputs import read_deadline
 from domain.payer_status import PayerLimits, PayerState
-from domain.policy import Policy
 from domain.ports import Clock
-from domain.submission import AnswerLost, PayerGateway, Settled, Submission, settle
+from domain.redaction import redact
+from domain.submission import AccessDenied, PayerGateway, Settled, Submission, settle
 from persistence.encryption.cipher import Cipher
-from persistence.repositories.attempts import ACCESS_DENIED
+from persistence.repositories.attempts import AttemptResult
 from persistence.store import Store, Transaction
 from workers.jobs.decisions import PolicyNow
 from workers.jobs.idempotent import Operation
 from workers.jobs.outage_tolerant import kept
 from workers.jobs.send_result import (
-    OUTCOME_NAMES,
-    accepted_with,
     access_denied,
     deadline_near,
+    facts_of,
     failed,
     held,
     move_to_wait,
     record,
     record_hold,
     report,
+    stored_answer,
 )
 from workers.payers.admission import PayerChange, locked
 from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Incident, Outcome, Throw, from_json, to_json
+from workers.runtime.outcome import Complete, Incident, Outcome, Throw
 
 
 class Input(JobInput):
@@ -54,31 +59,33 @@ SEND_ONCE = Operation(
 )
 
 
-def submit_claim(
-    store: Store,
-    payer: PayerGateway,
-    policy: PolicyNow,
-    clock: Clock,
-    waker: Waker,
-    payer_limits: LimitsByPayer,
-    cipher: Cipher | None = None,
-) -> JobHandler:
-    """The handler; its lock outlives the slowest payer. Without a cipher no file goes along."""
+@dataclass(frozen=True, slots=True)
+class SendServices:
+    """What a send needs; without a cipher no file goes along."""
+
+    store: Store
+    payer: PayerGateway
+    policy: PolicyNow
+    clock: Clock
+    waker: Waker
+    payer_limits: LimitsByPayer
+    cipher: Cipher | None = None
+
+    def limits_of(self, payer_id: str) -> PayerLimits:
+        """The payer's limits, with the policy's reserve for a person before a deadline."""
+        reserve = timedelta(seconds=self.policy().limits.reserve_seconds)
+        return replace(self.payer_limits.of(payer_id), reserve=reserve)
+
+
+def submit_claim(services: SendServices) -> JobHandler:
+    """The handler; its lock outlives the slowest payer."""
 
     async def handle(job: Job, given: Input) -> Outcome:
         try:
-            claim = Candidate(given.claim_id, given.payer_id, read_deadline(given.deadline, policy()))
+            deadline = read_deadline(given.deadline, services.policy())
         except InvalidInput as refused:
             return Incident(str(refused))
-        now, limits = await clock.now(), _within(policy(), payer_limits.of(claim.payer_id))
-        begun = await store.run(lambda tx: _begin(tx, job, claim, _Terms(limits, cipher, now)))
-        if not isinstance(begun, Submission):
-            return begun
-        settled = settle(await payer.send(begun, now), answer_was_lost_before=begun.after_lost_answer)
-        send = _Sent(begun, settled, report(begun, settled, now), now, await clock.now())
-        change = await kept(lambda: store.run(lambda tx: _finish(tx, send, limits)))
-        await waker.after(change, send.ended)
-        return send.told
+        return await _submit(services, job, Candidate(given.claim_id, given.payer_id, deadline))
 
     return JobHandler(
         type=JobType.SUBMIT_CLAIM,
@@ -89,6 +96,21 @@ def submit_claim(
     )
 
 
+async def _submit(services: SendServices, job: Job, claim: Candidate) -> Outcome:
+    """Begin, send, finish."""
+    began, limits = await services.clock.now(), services.limits_of(claim.payer_id)
+    terms = _Terms(limits, services.cipher, began)
+    begun = await services.store.run(lambda tx: _begin(tx, job, claim, terms))
+    if not isinstance(begun, Submission):
+        return begun
+    result = await services.payer.send(begun, began)
+    settled = settle(result, answer_was_lost_before=begun.after_lost_answer)
+    send = _Send(begun, settled, began, await services.clock.now())
+    change = await kept(lambda: services.store.run(lambda tx: _finish(tx, send, limits)))
+    await services.waker.after(change, send.ended)
+    return report(begun, settled, began)
+
+
 @dataclass(frozen=True, slots=True)
 class _Terms:
     limits: PayerLimits
@@ -97,10 +119,9 @@ class _Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
+class _Send:
     submission: Submission
     settled: Settled
-    told: Complete | Throw | Incident
     began: datetime
     ended: datetime
 
@@ -109,27 +130,35 @@ async def _begin(
     tx: Transaction, job: Job, claim: Candidate, terms: _Terms
 ) -> Submission | Complete | Throw | Incident:
     """Record that the claim leaves, or waits; a job that knows its answer gets it back instead."""
-    earlier = await tx.attempts.of_job(job.key)
-    if earlier is not None and earlier.result is not None:
-        return from_json(earlier.result)
-    if earlier is not None and earlier.outcome == ACCESS_DENIED:
-        status = await tx.payers.find(claim.payer_id)
-        if status and status.state is PayerState.STOPPED:
-            return access_denied(claim.payer_id, status.reason)
-    now = terms.now
-    payer = await locked(tx, claim.payer_id, terms.limits, now)
+    if answer := await _known_answer(tx, job, claim):
+        return answer
+    payer = await locked(tx, claim.payer_id, terms.limits, terms.now)
     admission = await payer.admit(claim)
     match admission.verdict:
         case Go():
             return await _leave(tx, job, claim, terms)
-        case Hold(resume_at, _, reason):
+        case Hold() as hold:
             wait = record_hold if admission.is_first else move_to_wait
-            await wait(tx, claim, reason, resume_at, now)
-            return held(reason, resume_at)
+            await wait(tx, claim, hold, terms.now)
+            return held(hold)
         case Stop() as stop:
-            return await _give_up(tx, claim, stop, now)
+            return await _give_up(tx, claim, stop, terms.now)
         case _:
             assert_never(admission.verdict)
+
+
+async def _known_answer(tx: Transaction, job: Job, claim: Candidate) -> Complete | Throw | Incident | None:
+    """The answer of an earlier delivery; refused credentials hold for as long as nobody has resumed."""
+    earlier = await tx.attempts.of_job(job.key)
+    if earlier is None:
+        return None
+    if earlier.result is not None:
+        return stored_answer(earlier.result, earlier.started_at)
+    if earlier.outcome == AccessDenied.stored_as:
+        status = await tx.payers.find(claim.payer_id)
+        if status and status.state is PayerState.STOPPED:
+            return access_denied(claim.payer_id, status.reason)
+    return None
 
 
 async def _leave(tx: Transaction, job: Job, claim: Candidate, terms: _Terms) -> Submission:
@@ -152,26 +181,14 @@ async def _give_up(tx: Transaction, claim: Candidate, stop: Stop, now: datetime)
     error = deadline_near(claim, stop)
     await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.FAILED, now=now, reason=error)
     await tx.journal.write(claim.claim_id, "deadline_near", f"not sent: {error}", now=now)
-    return failed(error, None, now)
+    return failed(redact(error), None, now)
 
 
-async def _finish(tx: Transaction, send: _Sent, limits: PayerLimits) -> PayerChange:
-    sent, now = send.submission, send.began
+async def _finish(tx: Transaction, send: _Send, limits: PayerLimits) -> PayerChange:
+    sent, settled = send.submission, send.settled
     payer = await locked(tx, sent.payer_id, limits, send.ended)
-    change = await payer.after_send(sent, send.settled)
-    said = _claimed(send.settled) | accepted_with(send.settled)
-    result = None if isinstance(send.told, Incident) else to_json(send.told) | said
-    await tx.attempts.finish(sent.claim_id, sent.attempt, OUTCOME_NAMES[type(send.settled)], result, now=now)
-    await record(tx, sent, send.settled, now)
+    change = await payer.after_send(sent, settled)
+    result = AttemptResult(settled.stored_as, facts_of(settled))
+    await tx.attempts.finish(sent.claim_id, sent.attempt, result, now=send.began)
+    await record(tx, sent, settled, send.began)
     return change
-
-
-def _claimed(settled: Settled) -> dict[str, str]:
-    """What a damaged answer claims, for the person who will look for the protocol."""
-    protocol = settled.claimed_protocol if isinstance(settled, AnswerLost) else None
-    return {"claimedProtocol": protocol} if protocol else {}
-
-
-def _within(policy: Policy, limits: PayerLimits) -> PayerLimits:
-    """The payer's limits, with the policy's reserve for a person before a deadline."""
-    return replace(limits, reserve=timedelta(seconds=policy.limits.reserve_seconds))

@@ -54,7 +54,7 @@ async def open_channels(
         for name, payer in payers.items():
             with _named():
                 line = await stack.enter_async_context(open_line(payer))
-            client = TissClient(payer, line, sending, witness=_witness(trace, name))
+            client = TissClient(payer, line, sending, listener=_witness(trace, name))
             channels[name] = PayerChannel(payer, client, TissClient(payer, line, checking))
         yield channels
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from domain.breaker import Breaker
 from domain.errors import Trouble
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
-from gateways.tiss.outcomes import Situation, StatusOutcome, as_send_outcome
+from gateways.tiss.outcomes import Situation, StatusOutcome
 from persistence.store import Transaction
 from workers.payers.admission import PayerChange, locked
 from workers.payers.status import moment
@@ -45,7 +45,7 @@ class StatusQuestion:
 def _after(breaker: Breaker, outcome: StatusOutcome) -> PayerStatus:
     if isinstance(outcome, Situation):
         return breaker.status
-    return breaker.after_question(as_send_outcome(outcome))
+    return breaker.after_question(outcome)
 
 
 def _objection(breaker: Breaker, under_way: int) -> str | None:

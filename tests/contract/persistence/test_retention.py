@@ -7,6 +7,7 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
+from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.legal_holds import LegalHold
 from persistence.repositories.reviews import Notice, Review
 from persistence.retention import YEAR, Periods
@@ -23,7 +24,7 @@ async def story(store: Store, claim: str, at: datetime, job: int) -> None:
     async with store.transaction() as tx:
         await tx.claims.put(claim, "payer-1", ClaimState.SUBMITTING, now=at)
         await tx.attempts.start(claim, job, now=at)
-        await tx.attempts.finish(claim, 1, "FAILED", {"complete": {}}, now=at)
+        await tx.attempts.finish(claim, 1, AttemptResult("FAILED", {"complete": {}}), now=at)
     await store.record(draft(claim, now=at, job_key=job))
     async with store.transaction() as tx:
         await tx.reviews.open(Review(claim, 0, "PERMANENT_ERROR", "why"), job_key=job, now=at)

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy.exc import DBAPIError, StatementError
 
 from domain.claim_state import ClaimState
-from persistence.repositories.attempts import ANSWER_LOST, NOT_SENT
+from persistence.repositories.attempts import NOT_SENT, AttemptResult
 from persistence.repositories.reviews import Notice, Review
 from persistence.store import Store
 from tests.support.builders import CLAIM, NOW
@@ -70,7 +70,7 @@ async def test_a_time_without_zone_is_refused(store: Store) -> None:
 async def test_attempts_are_numbered_per_claim_and_found_by_job(store: Store) -> None:
     async with store.transaction() as tx:
         assert await tx.attempts.start(CLAIM, 7, now=NOW) == 1
-        await tx.attempts.finish(CLAIM, 1, "FAILED", {"complete": {}}, now=NOW)
+        await tx.attempts.finish(CLAIM, 1, AttemptResult("FAILED", {"complete": {}}), now=NOW)
         assert await tx.attempts.start(CLAIM, 8, now=NOW) == 2
         assert await tx.attempts.start("CLM-002-1", 9, now=NOW) == 1
         earlier = await tx.attempts.of_job(7)
@@ -80,13 +80,13 @@ async def test_attempts_are_numbered_per_claim_and_found_by_job(store: Store) ->
 
 
 @pytest.mark.parametrize(
-    ("outcome", "lost"), [(None, True), (ANSWER_LOST, True), ("FAILED", False), (NOT_SENT, False)]
+    ("outcome", "lost"), [(None, True), ("ANSWER_LOST", True), ("FAILED", False), (NOT_SENT, False)]
 )
 async def test_only_an_unknown_answer_counts_as_lost(store: Store, outcome: str | None, lost: bool) -> None:
     async with store.transaction() as tx:
         await tx.attempts.start(CLAIM, 1, now=NOW)
         if outcome:
-            await tx.attempts.finish(CLAIM, 1, outcome, None, now=NOW)
+            await tx.attempts.finish(CLAIM, 1, AttemptResult(outcome), now=NOW)
         assert await tx.attempts.answer_was_lost(CLAIM, before=2) is lost
         assert not await tx.attempts.answer_was_lost(CLAIM, before=1)
 
@@ -95,7 +95,7 @@ async def test_a_send_that_never_left_is_not_counted(store: Store) -> None:
     async with store.transaction() as tx:
         for job, outcome in enumerate(("FAILED", NOT_SENT, "ACCEPTED"), start=1):
             number = await tx.attempts.start(CLAIM, job, now=NOW)
-            await tx.attempts.finish(CLAIM, number, outcome, None, now=NOW)
+            await tx.attempts.finish(CLAIM, number, AttemptResult(outcome), now=NOW)
         assert await tx.attempts.count(CLAIM) == 2
 
 

@@ -9,7 +9,6 @@ import sys
 
 from domain.submission import PayerGateway
 from gateways.clock import WallClock
-from gateways.tiss.client import open_client
 from gateways.tiss.gateway import TissGateway
 from gateways.tiss.validation import Schemas
 from persistence.database.engine import open_database
@@ -17,9 +16,10 @@ from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
+from tests.support.tiss_client import open_client
 from tests.support.tiss_samples import LOGIN, NOW, PAYER, file_bytes, file_text, payer
 from workers.app.logs import configure_logs
-from workers.jobs.submit_claim import submit_claim
+from workers.jobs.submit_claim import SendServices, submit_claim
 from workers.payers.limits import LimitsByPayer, limits_by_payer
 from workers.payers.waking import Waker
 from workers.policy import PolicySource
@@ -38,7 +38,8 @@ async def keep(store: Store, cipher: Cipher, number: int) -> None:
 async def send_all(store: Store, gateway: PayerGateway, limits: LimitsByPayer, first: int) -> list[str]:
     """Submit the claims of this process at once."""
     cipher, waker = cipher_of(new_key("k1")), Waker(store, limits)
-    handler = submit_claim(store, gateway, PolicySource(None).current, WallClock(), waker, limits, cipher)
+    policy = PolicySource(None).current
+    handler = submit_claim(SendServices(store, gateway, policy, WallClock(), waker, limits, cipher))
 
     async def one(number: int) -> str:
         await keep(store, cipher, number)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from gateways.clock import WallClock
 from gateways.practice.simulator.scenario import Scenario
 from gateways.practice.simulator.server import Listening, Simulator, simulated_payers
-from gateways.tiss.client import TissClient, open_client
+from gateways.tiss.client import TissClient
 from gateways.tiss.validation import Schemas
+from tests.support.tiss_client import open_client
 from tests.support.tiss_samples import PAYER, payer
 
 SCHEMAS = Schemas()

@@ -11,7 +11,7 @@ from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
 from tests.integration.tiss.stage import Stage, stage
 from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text, payer
-from workers.jobs.submit_claim import submit_claim
+from workers.jobs.submit_claim import SendServices, submit_claim
 from workers.payers.channels import PayerChannel, gateway_to
 from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
@@ -102,10 +102,10 @@ async def submit(store: Store, played: Stage, retry: int) -> Throw:
     sealed = seal_payload(cipher, claim_id, FIRST.content or b"")
     await store.run(lambda tx: tx.payloads.put(claim_id, sealed, now=NOW))
     channel = PayerChannel(payer(), played.client, played.client)
-    gateway = gateway_to({PAYER: channel}, store)
+    payers = gateway_to({PAYER: channel}, store)
     limits = LimitsByPayer({PAYER: PayerLimits(per_minute=None)})
     waker = Waker(store, limits)
-    handler = submit_claim(store, gateway, load_policy, WallClock(), waker, limits, cipher)
+    handler = submit_claim(SendServices(store, payers, load_policy, WallClock(), waker, limits, cipher))
     variables = {"claimId": claim_id, "payerId": PAYER, "retryCount": retry}
     outcome = await handler.handle(Job(retry + 1, handler.type, "Task", 1, 3, {}, variables))
     assert isinstance(outcome, Throw)

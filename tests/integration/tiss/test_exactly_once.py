@@ -3,9 +3,9 @@
 import asyncio
 from dataclasses import replace
 
+from domain.submission import Accepted, AnswerLost, Duplicate, SendResult
 from gateways.tiss.client import TissClient
 from gateways.tiss.lote import Lote
-from gateways.tiss.outcomes import Ambiguous, KnownAlready, SubmissionOutcome, Taken
 from tests.integration.tiss.stage import stage
 from tests.support.tiss_samples import CALL, PAYER, lote
 
@@ -21,10 +21,10 @@ DROPS = {
 }
 
 
-async def send_until_settled(client: TissClient, batch: Lote) -> list[SubmissionOutcome]:
+async def send_until_settled(client: TissClient, batch: Lote) -> list[SendResult]:
     """Resend the same batch after each ambiguous answer."""
-    outcomes: list[SubmissionOutcome] = []
-    while not outcomes or isinstance(outcomes[-1], Ambiguous):
+    outcomes: list[SendResult] = []
+    while not outcomes or isinstance(outcomes[-1], AnswerLost):
         call = replace(CALL, sequence=str(len(outcomes) + 1))
         outcomes.append(await client.submit(batch, call))
     return outcomes
@@ -40,10 +40,10 @@ async def test_each_batch_is_taken_once_and_its_protocol_is_known_or_known_to_be
             entry = ledger.taken(PAYER, batch.number)
             assert entry
             last = story[-1]
-            if isinstance(last, Taken):
-                assert last.protocol == entry.protocol
+            if isinstance(last, Accepted):
+                assert last.protocol_number == entry.protocol
             else:
-                assert isinstance(last, KnownAlready)
+                assert isinstance(last, Duplicate)
                 assert not entry.answered
                 assert len(story) > 1
-        assert {type(story[-1]) for story in stories} == {Taken, KnownAlready}
+        assert {type(story[-1]) for story in stories} == {Accepted, Duplicate}

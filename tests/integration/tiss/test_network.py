@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from domain.submission import Accepted, AccessDenied, Failed
 from gateways.practice.simulator.server import Listening
 from gateways.tiss.judgement import Broken, HttpAnswer, Reply, judge_submission
-from gateways.tiss.outcomes import AccessDenied, PayerDown, Refused, Taken
 from gateways.tiss.transport import Request, open_line
 from tests.integration.tiss.stage import stage
 from tests.support.certificates import authority, server_side, signed
@@ -80,10 +80,11 @@ async def test_a_closed_port_refuses() -> None:
     async with stage() as played:
         await played.simulator.close_door()
         outcome = await played.client.submit(lote(), CALL)
-        assert isinstance(outcome, PayerDown)
+        assert isinstance(outcome, Failed)
+        assert outcome.payer_down
         assert outcome.code == "NET:REFUSED"
         await played.simulator.open_door()
-        assert isinstance(await played.client.submit(lote(), CALL), Taken)
+        assert isinstance(await played.client.submit(lote(), CALL), Accepted)
 
 
 async def test_an_unknown_host_is_a_name_problem() -> None:
@@ -194,10 +195,11 @@ async def test_tls_trusts_only_what_it_is_told_to(tmp_path: Path) -> None:
     ca = authority(tmp_path)
     listening = Listening(tls=server_side(signed(tmp_path, "server", ca)))
     async with stage(settings={"ca_file": ca.certificate}, listening=listening) as played:
-        assert isinstance(await played.client.submit(lote(), CALL), Taken)
+        assert isinstance(await played.client.submit(lote(), CALL), Accepted)
     async with stage(listening=listening) as played:
         refused = await played.client.submit(lote(), CALL)
-        assert isinstance(refused, Refused)
+        assert isinstance(refused, Failed)
+        assert refused.refused
         assert refused.code == "NET:CERTIFICATE"
         assert played.verdicts == []
 
@@ -208,7 +210,7 @@ async def test_a_client_certificate_opens_the_door_and_none_does_not(tmp_path: P
     listening = Listening(tls=server_side(signed(tmp_path, "server", ca), clients=ca))
     own = {"ca_file": ca.certificate, "certificate": client.certificate, "key": client.key}
     async with stage(settings=own, listening=listening) as played:
-        assert isinstance(await played.client.submit(lote(), CALL), Taken)
+        assert isinstance(await played.client.submit(lote(), CALL), Accepted)
     async with stage(settings={"ca_file": ca.certificate}, listening=listening) as played:
         outcome = await played.client.submit(lote(), CALL)
         assert isinstance(outcome, AccessDenied)
@@ -266,4 +268,5 @@ async def test_a_handshake_that_breaks_off_leaves_the_payer_unreached() -> None:
 
     async with server(handler) as url:
         outcome = judge_submission(await ask(url.replace("http:", "https:")), lote())
-    assert isinstance(outcome, PayerDown)
+    assert isinstance(outcome, Failed)
+    assert outcome.payer_down

@@ -15,13 +15,14 @@ from pathlib import Path
 import httpx
 import pytest
 
+from domain.submission import Accepted, AnswerLost
 from gateways.clock import EngineClockError
 from gateways.practice.simulator.scenario import Scenario
 from gateways.practice.simulator.server import simulated_payers
-from gateways.tiss.client import open_client
-from gateways.tiss.outcomes import Ambiguous, PayerDown, Taken
+from gateways.tiss.faults import DOWN
 from tests.integration.tiss.stage import SCHEMAS, stage
 from tests.support.certificates import authority, signed
+from tests.support.tiss_client import bare, open_client
 from tests.support.tiss_samples import CALL, PAYER, lote, payer
 from workers.cli.simulate import simulate_payer
 from workers.config.settings import SettingsError
@@ -88,7 +89,7 @@ async def test_a_request_that_is_none_is_hung_up_on_and_the_next_is_served(reque
         with suppress(ConnectionResetError):
             assert await reader.read() == b""
         writer.close()
-        assert isinstance(await played.client.submit(lote(), CALL), Taken)
+        assert isinstance(await played.client.submit(lote(), CALL), Accepted)
 
 
 async def test_the_door_is_closed_in_its_windows_on_the_simulators_clock() -> None:
@@ -99,13 +100,13 @@ async def test_the_door_is_closed_in_its_windows_on_the_simulators_clock() -> No
         simulated_payers(scenario, clock) as simulator,
         open_client(payer(f"{simulator.url}/{PAYER}"), SCHEMAS) as client,
     ):
-        assert isinstance(await client.submit(lote("1", first=1), CALL), Taken)
+        assert isinstance(await client.submit(lote("1", first=1), CALL), Accepted)
         clock.moment += timedelta(minutes=90)
         await until(simulator.port, is_open=False)
-        assert isinstance(await client.submit(lote("2", first=2), CALL), PayerDown)
+        assert bare(await client.submit(lote("2", first=2), CALL)) == DOWN
         clock.moment += timedelta(minutes=60)
         await until(simulator.port, is_open=True)
-        assert isinstance(await client.submit(lote("2", first=2), CALL), Taken)
+        assert isinstance(await client.submit(lote("2", first=2), CALL), Accepted)
 
 
 async def test_without_its_clock_the_simulator_fails_as_servers_do_and_takes_nothing() -> None:
@@ -115,7 +116,7 @@ async def test_without_its_clock_the_simulator_fails_as_servers_do_and_takes_not
         open_client(payer(f"{simulator.url}/{PAYER}"), SCHEMAS) as client,
     ):
         clock.stopped = True
-        assert isinstance(await client.submit(lote(), CALL), Ambiguous)
+        assert isinstance(await client.submit(lote(), CALL), AnswerLost)
         assert simulator.ledger.entries == ()
 
 
@@ -159,7 +160,7 @@ async def test_the_command_serves_https_keeps_its_ledger_and_stops_at_a_signal(t
     with command("--scenario", str(scenario), "--ledger", str(ledger), *map(str, files)) as process:
         own = {"ca_file": ca.certificate, "certificate": client_pair.certificate, "key": client_pair.key}
         async with open_client(payer(await address(process), version="4.01.00", **own), SCHEMAS) as client:
-            assert isinstance(await client.submit(lote(), CALL), Taken)
+            assert isinstance(await client.submit(lote(), CALL), Accepted)
         process.send_signal(signal.SIGTERM)
         assert await asyncio.to_thread(process.wait, TOTAL_SECONDS) == 0
     assert json.loads(ledger.read_text())["verdict"] == "taken"

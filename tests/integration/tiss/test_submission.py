@@ -6,27 +6,26 @@ from datetime import timedelta
 
 import pytest
 
-from domain.submission import Accepted, AnswerLost, Duplicate, Failed, PayerGateway, Submission
-from gateways.tiss.client import TissClient, open_client
+from domain.submission import (
+    Accepted,
+    AccessDenied,
+    AnswerLost,
+    Duplicate,
+    Failed,
+    Failure,
+    PayerGateway,
+    SendResult,
+    Submission,
+)
+from gateways.tiss.client import TissClient
 from gateways.tiss.exchange import Exchange
+from gateways.tiss.faults import DENIED, DUPLICATE, LOST, LOST_DOWN, REFUSED, TRANSIENT, failure
 from gateways.tiss.gateway import TissGateway, sequence_of
 from gateways.tiss.messages import Batch
 from gateways.tiss.names import FaultWord, Version
-from gateways.tiss.outcomes import (
-    AccessDenied,
-    Ambiguous,
-    Cancellation,
-    CancelStatus,
-    Failure,
-    KnownAlready,
-    ProtocolStatus,
-    Refused,
-    Situation,
-    SubmissionOutcome,
-    Taken,
-    Transient,
-)
+from gateways.tiss.outcomes import Cancellation, CancelStatus, ProtocolStatus, Situation
 from tests.integration.tiss.stage import SCHEMAS, always, stage
+from tests.support.tiss_client import bare, open_client
 from tests.support.tiss_samples import (
     CALL,
     CARD,
@@ -54,7 +53,7 @@ async def test_a_batch_is_taken_followed_and_cancelled_in_every_version(
     accounts = {"accounts": {LOGIN.name: LOGIN.password_md5}}
     async with stage({**spoken, **accounts}, {**spoken, **ACCOUNT}) as played:
         taken = await played.client.submit(lote(guides=3), CALL)
-        assert taken == Taken("900000000001", "150.00")
+        assert taken == Accepted("900000000001", total="150.00")
         situation = await played.client.status(PROVIDER, "900000000001", CALL)
         assert situation == Situation(ProtocolStatus.RECEIVED, "900000000001", "200000000001")
         cancelled = await played.client.cancel(PROVIDER, Batch("200000000001"), CALL)
@@ -62,43 +61,41 @@ async def test_a_batch_is_taken_followed_and_cancelled_in_every_version(
         assert played.verdicts == ["taken", "told", "cancelled"]
 
 
-async def outcome_of(behaviour: dict[str, object]) -> tuple[SubmissionOutcome, list[str]]:
+async def outcome_of(behaviour: dict[str, object]) -> tuple[SendResult, list[str]]:
     waits = behaviour.get("how") == "hang" or behaviour.get("delay")
     async with stage(always(**behaviour), SHORT if waits else None) as played:
         return await played.client.submit(lote(), CALL), played.verdicts
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "kind", "code"),
+    ("behaviour", "expected", "code"),
     [
-        ({"do": "refuse", "code": "1001"}, Refused, "TISS:1001"),
-        ({"do": "refuse", "code": "3160"}, Ambiguous, "TISS:3160"),
-        ({"do": "refuse", "code": "1412"}, Transient, "TISS:1412"),
-        ({"do": "refuse", "code": "3268"}, KnownAlready, "TISS:3268"),
-        ({"do": "soap-fault", "side": "Client"}, Refused, "SOAP:Client"),
-        ({"do": "soap-fault", "side": "Server"}, Ambiguous, "SOAP:Server"),
-        ({"do": "http", "status": 401}, AccessDenied, "HTTP:401"),
-        ({"do": "http", "status": 302}, Refused, "HTTP:404"),
-        ({"do": "http", "status": 404}, Refused, "HTTP:404"),
-        ({"do": "http", "status": 413}, Refused, "HTTP:413"),
-        ({"do": "http", "status": 429, "retry_after": 7}, Transient, "HTTP:429"),
-        ({"do": "http", "status": 500}, Ambiguous, "HTTP:500"),
-        ({"do": "http", "status": 502}, Ambiguous, "HTTP:502"),
-        ({"do": "http", "status": 503, "body": "empty"}, Ambiguous, "HTTP:503"),
-        ({"do": "http", "status": 504}, Ambiguous, "HTTP:504"),
-        ({"do": "http", "status": 200, "body": "empty"}, Ambiguous, "NET:EMPTY_BODY"),
-        ({"do": "http", "status": 200, "body": "html"}, Ambiguous, "NET:NOT_TISS"),
-        ({"do": "drop", "how": "close"}, Ambiguous, "NET:RESET"),
-        ({"do": "drop", "how": "reset"}, Ambiguous, "NET:RESET"),
-        ({"do": "drop", "how": "hang"}, Ambiguous, "NET:READ_TIMEOUT"),
+        ({"do": "refuse", "code": "1001"}, REFUSED, "TISS:1001"),
+        ({"do": "refuse", "code": "3160"}, LOST, "TISS:3160"),
+        ({"do": "refuse", "code": "1412"}, TRANSIENT, "TISS:1412"),
+        ({"do": "refuse", "code": "3268"}, DUPLICATE, "TISS:3268"),
+        ({"do": "soap-fault", "side": "Client"}, REFUSED, "SOAP:Client"),
+        ({"do": "soap-fault", "side": "Server"}, LOST, "SOAP:Server"),
+        ({"do": "http", "status": 401}, DENIED, "HTTP:401"),
+        ({"do": "http", "status": 302}, REFUSED, "HTTP:404"),
+        ({"do": "http", "status": 404}, REFUSED, "HTTP:404"),
+        ({"do": "http", "status": 413}, REFUSED, "HTTP:413"),
+        ({"do": "http", "status": 429, "retry_after": 7}, TRANSIENT, "HTTP:429"),
+        ({"do": "http", "status": 500}, LOST, "HTTP:500"),
+        ({"do": "http", "status": 502}, LOST_DOWN, "HTTP:502"),
+        ({"do": "http", "status": 503, "body": "empty"}, LOST_DOWN, "HTTP:503"),
+        ({"do": "http", "status": 504}, LOST_DOWN, "HTTP:504"),
+        ({"do": "http", "status": 200, "body": "empty"}, LOST, "NET:EMPTY_BODY"),
+        ({"do": "http", "status": 200, "body": "html"}, LOST, "NET:NOT_TISS"),
+        ({"do": "drop", "how": "close"}, LOST_DOWN, "NET:RESET"),
+        ({"do": "drop", "how": "reset"}, LOST_DOWN, "NET:RESET"),
+        ({"do": "drop", "how": "hang"}, LOST_DOWN, "NET:READ_TIMEOUT"),
     ],
 )
-async def test_a_batch_that_was_not_taken(
-    behaviour: dict[str, object], kind: type[Failure], code: str
-) -> None:
+async def test_a_batch_that_was_not_taken(behaviour: dict[str, object], expected: Failure, code: str) -> None:
     outcome, verdicts = await outcome_of(behaviour)
-    assert type(outcome) is kind
-    assert not isinstance(outcome, Taken)
+    assert bare(outcome) == expected
+    assert not isinstance(outcome, Accepted)
     assert outcome.code == code
     assert "taken" not in verdicts
 
@@ -126,49 +123,50 @@ async def test_a_batch_that_was_taken_but_whose_answer_was_lost_is_ambiguous(
     behaviour: dict[str, object], code: str
 ) -> None:
     outcome, verdicts = await outcome_of(behaviour)
-    assert isinstance(outcome, Ambiguous)
+    assert isinstance(outcome, AnswerLost)
     assert outcome.code == code
     assert verdicts == ["taken"]
 
 
 async def test_noise_is_ambiguous_whatever_it_looks_like() -> None:
     outcome, _ = await outcome_of({"do": "garbage", "kind": "noise"})
-    assert isinstance(outcome, Ambiguous)
+    assert isinstance(outcome, AnswerLost)
 
 
 @pytest.mark.parametrize("word", FaultWord)
 @pytest.mark.parametrize("place", [{}, {"status": 200}, {"bare": True, "status": 200}, {"bare": True}])
 async def test_each_fault_word_in_each_place(word: FaultWord, place: dict[str, object]) -> None:
     outcome, verdicts = await outcome_of({"do": "fault", "word": word} | place)
-    assert not isinstance(outcome, Taken)
+    assert not isinstance(outcome, Accepted)
     assert outcome.code == f"FAULT:{word}"
     assert verdicts == [f"fault:{word}"]
 
 
 async def test_a_wrong_encoding_does_not_hide_an_acceptance() -> None:
     outcome, _ = await outcome_of({"do": "garbage", "kind": "wrong-encoding"})
-    assert isinstance(outcome, Taken)
+    assert isinstance(outcome, Accepted)
     assert [glosa.meaning for glosa in outcome.glosas] == ["PROCEDIMENTO INVÁLIDO"]
 
 
 @pytest.mark.parametrize(("level", "guide"), [("protocol", None), ("guide", "GP-0001")])
 async def test_glosas_come_with_the_protocol(level: str, guide: str | None) -> None:
     outcome, _ = await outcome_of({"do": "accept", "glosa": level, "code": "1801"})
-    assert isinstance(outcome, Taken)
+    assert isinstance(outcome, Accepted)
     assert [(g.level, g.code, g.guide) for g in outcome.glosas] == [(level, "1801", guide)]
 
 
 async def test_the_payers_wish_to_wait_is_heard() -> None:
     outcome, _ = await outcome_of({"do": "http", "status": 429, "retry_after": 7})
-    assert isinstance(outcome, Transient)
+    assert isinstance(outcome, Failed)
+    assert not outcome.refused
     assert outcome.retry_after == timedelta(seconds=7)
 
 
 async def test_a_resend_after_a_lost_answer_meets_the_first_and_nothing_is_taken_twice() -> None:
     lost_once = {"rules": [{"arrivals": [1], "then": {"do": "lose-answer", "how": "reset"}}]}
     async with stage(lost_once) as played:
-        assert isinstance(await played.client.submit(lote(), CALL), Ambiguous)
-        assert isinstance(await played.client.submit(lote(), replace(CALL, sequence="2")), KnownAlready)
+        assert isinstance(await played.client.submit(lote(), CALL), AnswerLost)
+        assert isinstance(await played.client.submit(lote(), replace(CALL, sequence="2")), Duplicate)
         assert played.simulator.ledger.times_taken() == {(PAYER, "200000000001"): 1}
 
 
@@ -206,18 +204,13 @@ async def send_file(client: TissClient, data: bytes) -> object:
     return await TissGateway({PAYER: client}).send(Submission("CLM-1", PAYER, 1, content=data), NOW)
 
 
-async def test_the_gateway_speaks_the_domains_words_and_tells_a_listener_all() -> None:
-    heard: list[SubmissionOutcome] = []
-
-    async def listener(_submission: Submission, outcome: SubmissionOutcome) -> None:
-        heard.append(outcome)
-
+async def test_the_gateway_says_what_came_of_a_send_and_never_raises() -> None:
     first = Submission("CLM-7", PAYER, 1, content=file_bytes(file_text("7")))
     rules = {"rules": [{"lote": "7", "arrivals": [1], "then": {"do": "lose-answer"}}]}
     async with stage(rules) as played:
-        gateway: PayerGateway = TissGateway({PAYER: played.client}, listener=listener)
+        gateway: PayerGateway = TissGateway({PAYER: played.client})
         assert isinstance(await gateway.send(first, NOW), AnswerLost)
-        assert await gateway.send(replace(first, attempt=2), NOW) == Duplicate("TISS:3268")
+        assert await gateway.send(replace(first, attempt=2), NOW) == failure("TISS:3268")
         unknown = await gateway.send(replace(first, payer_id="000000"), NOW)
         unreadable = await gateway.send(replace(first, content=b"junk"), NOW)
         without_a_file = await gateway.send(replace(first, content=None), NOW)
@@ -227,7 +220,7 @@ async def test_the_gateway_speaks_the_domains_words_and_tells_a_listener_all() -
     assert unreadable.code == "FAULT:SchemaInvalido"
     assert isinstance(without_a_file, Failed)
     assert "No file is stored" in without_a_file.error
-    assert [type(outcome) for outcome in heard] == [Ambiguous, KnownAlready]
+    assert [unknown.refused, unreadable.refused, without_a_file.refused] == [True] * 3
 
 
 def test_a_sends_number_is_its_own_and_fits() -> None:
@@ -240,13 +233,16 @@ async def test_a_wrong_password_locks_after_five_so_we_are_told_at_the_first() -
     accounts = {"accounts": {LOGIN.name: "0" * 32}}
     async with stage(accounts, ACCOUNT) as played:
         outcome = await played.client.submit(lote(), CALL)
-    assert outcome == AccessDenied("FAULT:LoginInvalido", "UNAUTHORIZED - login or password is wrong")
+    assert outcome == AccessDenied("UNAUTHORIZED - login or password is wrong", "FAULT:LoginInvalido")
 
 
 async def test_questions_and_cancellations_that_break_the_schema_never_leave() -> None:
     async with stage() as played:
-        assert isinstance(await played.client.status(PROVIDER, "1" * 13, CALL), Refused)
-        assert isinstance(await played.client.cancel(PROVIDER, Batch("1" * 13), CALL), Refused)
+        status = await played.client.status(PROVIDER, "1" * 13, CALL)
+        cancelled = await played.client.cancel(PROVIDER, Batch("1" * 13), CALL)
+        assert isinstance(status, Failed)
+        assert isinstance(cancelled, Failed)
+        assert bare(status) == bare(cancelled) == REFUSED
         assert played.verdicts == []
 
 
@@ -256,11 +252,11 @@ def test_a_batch_can_be_checked_without_sending() -> None:
     assert len(client.check(lote(guides=101), CALL)) == 1
 
 
-async def test_a_witness_sees_every_exchange_and_no_person() -> None:
+async def test_a_listener_gets_every_exchange_and_no_person() -> None:
     seen: list[Exchange] = []
     async with (
         stage() as played,
-        open_client(payer(f"{played.simulator.url}/{PAYER}"), SCHEMAS, witness=seen.append) as client,
+        open_client(payer(f"{played.simulator.url}/{PAYER}"), SCHEMAS, listener=seen.append) as client,
     ):
         await client.submit(lote(), CALL)
         await client.status(PROVIDER, "1", CALL)
@@ -274,6 +270,6 @@ async def test_many_batches_at_once_are_each_taken_once() -> None:
     async with stage(settings={"at_once": 8}) as played:
         batches = [lote(str(number), first=number) for number in range(1, 101)]
         outcomes = await asyncio.gather(*(played.client.submit(batch, CALL) for batch in batches))
-        assert all(isinstance(outcome, Taken) for outcome in outcomes)
-        assert len({outcome.protocol for outcome in outcomes if isinstance(outcome, Taken)}) == 100
+        assert all(isinstance(outcome, Accepted) for outcome in outcomes)
+        assert len({outcome.protocol_number for outcome in outcomes if isinstance(outcome, Accepted)}) == 100
         assert set(played.simulator.ledger.times_taken().values()) == {1}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from domain.breaker import ASKED_TO_WAIT, MAINTENANCE, Breaker, Candidate, Go, Hold, SendResult, Stop, Verdict
+from domain.breaker import ASKED_TO_WAIT, MAINTENANCE, Breaker, Candidate, Go, Hold, Result, Stop, Verdict
 from domain.payer_status import PayerLimits, PayerState, PayerStatus, PlannedDowntime
 from domain.submission import Accepted, AccessDenied, AnswerLost, Failed
 from gateways.tiss.hours import PostingHours
@@ -73,7 +73,7 @@ def test_an_answer_between_outages_starts_the_count_again() -> None:
 
 
 @pytest.mark.parametrize(("result", "again"), [(UNCLEAR, True), (NOT_SENT, False), (BUSY, False)])
-def test_what_says_nothing_about_health_neither_counts_nor_clears(result: SendResult, again: bool) -> None:
+def test_what_says_nothing_about_health_neither_counts_nor_clears(result: Result, again: bool) -> None:
     status = breaker(down(WELL, 4)).after_send(result, again=again)
     assert status.state is PayerState.CLOSED
     assert down(status, 1).state is PayerState.OPEN

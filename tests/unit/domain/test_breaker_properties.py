@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.breaker import Breaker, Candidate, Go, Hold, SendResult, Stop
+from domain.breaker import Breaker, Candidate, Go, Hold, Result, Stop
 from domain.payer_status import PayerLimits, PayerState, PayerStatus, PlannedDowntime
 from domain.slots import Wait, opening, plan
 from domain.submission import Accepted, AccessDenied, AnswerLost, Failed
@@ -34,7 +34,7 @@ limits_drawn = st.builds(
 CLAIM, ACCEPTED, DENIED = Candidate("c", "p"), Accepted("1"), AccessDenied("login")
 wishes = st.none() | st.integers(0, 7200).map(lambda seconds: timedelta(seconds=seconds))
 codes = st.sampled_from([None, "HTTP:429", "HTTP:500", "TISS:1001"])
-results: st.SearchStrategy[SendResult] = st.one_of(
+results: st.SearchStrategy[Result] = st.one_of(
     st.sampled_from([ACCEPTED, DENIED]),
     st.builds(Failed, st.just("x"), codes, wishes, st.booleans()),
     st.builds(AnswerLost, st.just("x"), codes, wishes, st.booleans()),

@@ -5,24 +5,24 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.breaker import Breaker, SendResult
+from domain.breaker import Breaker, Result
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.submission import Accepted, AccessDenied, AnswerLost, Duplicate, Failed, ProtocolMissing
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
 LIMITS = PayerLimits()
 LONG = timedelta(seconds=90)
-ANSWERS: list[SendResult] = [
+ANSWERS: list[Result] = [
     Accepted("1"),
     Duplicate("TISS:3268"),
     ProtocolMissing(),
     Failed("x", "TISS:1001"),
 ]
-OUTAGES: list[SendResult] = [
+OUTAGES: list[Result] = [
     Failed("x", "NET:DNS", payer_down=True),
     AnswerLost("x", "HTTP:503", payer_down=True),
 ]
-SILENT: list[SendResult] = [Failed("x", "FAULT:SchemaInvalido"), Failed("x")]
+SILENT: list[Result] = [Failed("x", "FAULT:SchemaInvalido"), Failed("x")]
 BUSY = Failed("x", "HTTP:429")
 BUSY_FOR_LONG = Failed("x", "HTTP:429", LONG)
 UNCLEAR = AnswerLost("x", "HTTP:500")
@@ -38,21 +38,21 @@ def breaker(status: PayerStatus) -> Breaker:
 
 
 @pytest.mark.parametrize("result", ANSWERS)
-def test_what_the_payers_own_system_has_processed_proves_that_it_takes_claims(result: SendResult) -> None:
+def test_what_the_payers_own_system_has_processed_proves_that_it_takes_claims(result: Result) -> None:
     after = breaker(NEARLY_OPEN).after_send(result)
     assert after == replace(NEARLY_OPEN, failures=0, openings=0, proven=True)
     assert breaker(breaker(TRYING).after_send(result)).is_free
 
 
 @pytest.mark.parametrize("result", OUTAGES)
-def test_what_speaks_of_an_outage_opens_it_at_the_number_for_outages(result: SendResult) -> None:
+def test_what_speaks_of_an_outage_opens_it_at_the_number_for_outages(result: Result) -> None:
     after = breaker(NEARLY_OPEN).after_send(result)
     assert (after.state, after.failures, after.reason) == (PayerState.OPEN, 5, "x")
     assert breaker(TRYING).after_send(result).state is PayerState.OPEN
 
 
 @pytest.mark.parametrize("result", SILENT)
-def test_what_says_nothing_about_the_payer_changes_nothing(result: SendResult) -> None:
+def test_what_says_nothing_about_the_payer_changes_nothing(result: Result) -> None:
     for status in (NEARLY_OPEN, TRYING):
         assert breaker(status).after_send(result) == status
 
@@ -87,7 +87,7 @@ def test_a_question_that_is_answered_proves_nothing_and_trouble_counts_as_after_
 
 def test_the_reason_names_no_person_whoever_gave_it() -> None:
     said = "ask about CPF 123.456.789-09"
-    results: list[SendResult] = [AccessDenied(said), Failed(said, payer_down=True), AnswerLost(said)]
+    results: list[Result] = [AccessDenied(said), Failed(said, payer_down=True), AnswerLost(said)]
     reasons = [breaker(TRYING).after_send(result).reason for result in results]
     reasons += [breaker(NEW).paused(said, None).reason, breaker(NEW).tripped(said).reason]
     assert all(reason.startswith("ask about") and "123.456.789-09" not in reason for reason in reasons)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from domain.submission import Accepted, AnswerLost, Duplicate, Failed, Submission, Unavailable
+from domain.submission import Accepted, AnswerLost, Duplicate, Failed, Submission
 from gateways.practice.scripted import (
     AcceptLine,
-    Closed,
+    DenyAccessLine,
     DuplicateLine,
     FailLine,
     LoseAnswerLine,
@@ -52,17 +52,10 @@ async def test_an_outage_hits_its_payer_from_its_start_until_just_before_its_end
     assert isinstance(await payer.send(send(1, "south"), NOW), Accepted)
 
 
-async def test_a_closed_payer_says_when_it_opens() -> None:
-    until = NOW + timedelta(minutes=45)
-    payer = ScriptedPayer(Script(answers={CLAIM: (Closed(until=until),)}))
-    assert await payer.send(send(1), NOW) == Unavailable("planned maintenance", until)
-    assert isinstance(await payer.send(send(1), until), Accepted)
-
-
 def test_a_script_survives_the_file(tmp_path: Path) -> None:
     script = Script(
         outages=(OutageLine(payer="north", start=NOW, end=NOW),),
-        answers={CLAIM: (AcceptLine(), FailLine(error="x", code="TISS:1"), Closed(until=NOW))},
+        answers={CLAIM: (AcceptLine(), FailLine(error="x", code="TISS:1"), DenyAccessLine())},
     )
     file = tmp_path / "script.json"
     file.write_text(script.model_dump_json(), encoding="utf-8")

@@ -4,19 +4,13 @@ from datetime import timedelta
 
 import pytest
 
+from domain.submission import Accepted, AnswerLost, Failed, SendResult
+from gateways.tiss.faults import DENIED, DUPLICATE, LOST, LOST_DOWN, REFUSED, TRANSIENT
 from gateways.tiss.hash import message_hash
 from gateways.tiss.judgement import Broken, HttpAnswer, judge_submission
 from gateways.tiss.messages import envelope
 from gateways.tiss.names import FaultWord, ans
-from gateways.tiss.outcomes import (
-    AccessDenied,
-    Ambiguous,
-    KnownAlready,
-    Refused,
-    SubmissionOutcome,
-    Taken,
-    Transient,
-)
+from tests.support.tiss_client import bare
 from tests.support.tiss_samples import lote, message_in, sample
 
 RECEIPT = sample("response_protocoloRecebimento")
@@ -25,7 +19,7 @@ BATCH = lote()
 PERSON = "Maria da Silva"
 
 
-def judged(body: bytes, status: int = 200) -> SubmissionOutcome:
+def judged(body: bytes, status: int = 200) -> SendResult:
     return judge_submission(HttpAnswer(status, body), BATCH)
 
 
@@ -60,13 +54,13 @@ def with_glosas() -> bytes:
 
 
 def test_the_sample_receipt_is_an_acceptance() -> None:
-    assert judged(RECEIPT) == Taken("900000000001", "150.00")
+    assert judged(RECEIPT) == Accepted("900000000001", total="150.00")
 
 
 def test_glosas_on_an_accepted_batch_are_kept_in_the_standards_words() -> None:
     outcome = judged(with_glosas())
-    assert isinstance(outcome, Taken)
-    assert outcome.protocol == "900000000001"
+    assert isinstance(outcome, Accepted)
+    assert outcome.protocol_number == "900000000001"
     assert [(g.level, g.code, g.guide) for g in outcome.glosas] == [
         ("protocol", "1101", None),
         ("guide", "1801", "GP-0001"),
@@ -79,22 +73,22 @@ def test_glosas_on_an_accepted_batch_are_kept_in_the_standards_words() -> None:
 def test_a_guide_that_is_not_ours_is_not_named() -> None:
     foreign = with_glosas().replace(b">GP-0001<", b">Maria-Silva<")
     outcome = judged(rehashed(foreign))
-    assert isinstance(outcome, Taken)
+    assert isinstance(outcome, Accepted)
     assert {glosa.guide for glosa in outcome.glosas} == {None}
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "code"),
+    ("name", "expected", "code"),
     [
-        ("response_mensagemErro_1001_carteira", Refused, "TISS:1001"),
-        ("response_mensagemErro_3160_timeout", Ambiguous, "TISS:3160"),
-        ("response_mensagemErro_3268_duplicado", KnownAlready, "TISS:3268"),
+        ("response_mensagemErro_1001_carteira", REFUSED, "TISS:1001"),
+        ("response_mensagemErro_3160_timeout", LOST, "TISS:3160"),
+        ("response_mensagemErro_3268_duplicado", DUPLICATE, "TISS:3268"),
     ],
 )
-def test_a_refusal_inside_a_200_is_a_refusal(name: str, kind: type, code: str) -> None:
+def test_a_refusal_inside_a_200_is_a_refusal(name: str, expected: SendResult, code: str) -> None:
     outcome = judged(sample(name))
-    assert type(outcome) is kind
-    assert not isinstance(outcome, Taken)
+    assert bare(outcome) == expected
+    assert not isinstance(outcome, Accepted)
     assert outcome.code == code
 
 
@@ -114,7 +108,7 @@ def test_each_fault_word_is_found_wherever_the_payer_puts_it(
     word: FaultWord, status: int, bare: bool
 ) -> None:
     outcome = judged(fault_body(word, bare=bare), status)
-    assert not isinstance(outcome, Taken)
+    assert not isinstance(outcome, Accepted)
     assert outcome.code == f"FAULT:{word}"
 
 
@@ -124,13 +118,13 @@ def test_each_fault_word_is_found_wherever_the_payer_puts_it(
 )
 def test_the_sample_faults_are_read(name: str) -> None:
     outcome = judged(sample(name), 500)
-    assert not isinstance(outcome, Taken)
+    assert not isinstance(outcome, Accepted)
     assert outcome.code == f"FAULT:{name.removeprefix('fault_')}"
 
 
 def test_a_fault_word_nobody_knows_blames_the_payer_and_is_not_repeated() -> None:
     outcome = judged(fault_body(PERSON, bare=False), 500)
-    assert isinstance(outcome, Ambiguous)
+    assert isinstance(outcome, AnswerLost)
     assert outcome.code == "SOAP:Server"
     assert PERSON not in outcome.error
 
@@ -155,7 +149,7 @@ def soap(code: str) -> bytes:
 )
 def test_a_soap_fault_without_a_word_is_judged_by_its_code(code: str, ours: bool) -> None:
     outcome = judged(soap(code), 500)
-    assert isinstance(outcome, Refused if ours else Ambiguous)
+    assert bare(outcome) == (REFUSED if ours else LOST)
     assert PERSON not in repr(outcome)
 
 
@@ -163,7 +157,7 @@ def test_a_soap_1_2_fault_is_understood() -> None:
     space = "http://www.w3.org/2003/05/soap-envelope"
     fault = "<s:Fault><s:Code><s:Value>s:Sender</s:Value></s:Code></s:Fault>"
     body = f'<s:Envelope xmlns:s="{space}"><s:Body>{fault}</s:Body></s:Envelope>'.encode()
-    assert isinstance(judged(body, 500), Refused)
+    assert bare(judged(body, 500)) == REFUSED
 
 
 @pytest.mark.parametrize(
@@ -190,39 +184,40 @@ def test_a_soap_1_2_fault_is_understood() -> None:
 )
 def test_what_is_no_sound_receipt_on_a_200_is_ambiguous(body: bytes, code: str) -> None:
     outcome = judged(body)
-    assert isinstance(outcome, Ambiguous)
+    assert isinstance(outcome, AnswerLost)
     assert outcome.code == code
 
 
 def test_a_damaged_receipt_shows_its_protocol_to_people_only() -> None:
     outcome = judged(RECEIPT.replace(b">33054dd8", b">00000000"))
-    assert isinstance(outcome, Ambiguous)
-    assert outcome.protocol == "900000000001"
+    assert isinstance(outcome, AnswerLost)
+    assert outcome.claimed_protocol == "900000000001"
     careless = judge_submission(
         HttpAnswer(200, RECEIPT.replace(b">33054dd8", b">00000000")), BATCH, trust="ignored"
     )
-    assert careless == Taken("900000000001", "150.00")
+    assert careless == Accepted("900000000001", total="150.00")
 
 
 def test_two_protocols_are_none() -> None:
     number = b"<ans:numeroProtocolo>900000000001</ans:numeroProtocolo>"
-    assert isinstance(judged(rehashed(RECEIPT.replace(number, number * 2))), Ambiguous)
+    assert isinstance(judged(rehashed(RECEIPT.replace(number, number * 2))), AnswerLost)
 
 
 def test_a_receipt_beside_a_refusal_is_a_refusal() -> None:
     error = b"<ans:mensagemErro><ans:codigoGlosa>1001</ans:codigoGlosa></ans:mensagemErro>"
     both = RECEIPT.replace(b"<ans:recebimentoLote>", b"<ans:recebimentoLote>" + error)
-    assert isinstance(judged(rehashed(both)), Refused)
+    assert bare(judged(rehashed(both))) == REFUSED
 
 
 def test_a_business_failure_in_the_header_refuses_and_beside_a_protocol_leaves_doubt() -> None:
     place, failed = b"</ans:identificacaoTransacao>", b"<ans:falhaNegocio>5028</ans:falhaNegocio>"
     doubtful = judged(rehashed(RECEIPT.replace(place, place + failed)))
-    assert isinstance(doubtful, Ambiguous)
+    assert isinstance(doubtful, AnswerLost)
     start, end = RECEIPT.index(b"<ans:recebimentoLote>"), RECEIPT.index(b"<ans:hash>")
     without = RECEIPT[:start] + RECEIPT[end:]
     refused = judged(without.replace(place, place + failed))
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, Failed)
+    assert refused.refused
     assert refused.code == "TISS:5028"
 
 
@@ -230,42 +225,45 @@ def test_a_business_failure_in_the_header_refuses_and_beside_a_protocol_leaves_d
 def test_a_code_of_another_form_is_a_refusal_for_a_person(code: str) -> None:
     body = sample("response_mensagemErro_1001_carteira").decode("latin-1")
     outcome = judged(body.replace(">1001<", f">{code}<").replace("ISO-8859-1", "UTF-8").encode())
-    assert isinstance(outcome, Refused)
+    assert isinstance(outcome, Failed)
+    assert outcome.refused
     assert outcome.code == "TISS:0000"
 
 
 @pytest.mark.parametrize(
-    ("status", "kind", "code"),
+    ("status", "expected", "code"),
     [
-        (201, Taken, ""),
-        (400, Refused, "HTTP:400"),
-        (401, AccessDenied, "HTTP:401"),
-        (403, AccessDenied, "HTTP:403"),
-        (404, Refused, "HTTP:404"),
-        (413, Refused, "HTTP:413"),
-        (429, Transient, "HTTP:429"),
-        (500, Ambiguous, "HTTP:500"),
-        (503, Ambiguous, "HTTP:503"),
+        (201, Accepted("900000000001", total="150.00"), ""),
+        (400, REFUSED, "HTTP:400"),
+        (401, DENIED, "HTTP:401"),
+        (403, DENIED, "HTTP:403"),
+        (404, REFUSED, "HTTP:404"),
+        (413, REFUSED, "HTTP:413"),
+        (429, TRANSIENT, "HTTP:429"),
+        (500, LOST, "HTTP:500"),
+        (503, LOST_DOWN, "HTTP:503"),
     ],
 )
-def test_even_a_perfect_receipt_counts_on_a_success_only(status: int, kind: type, code: str) -> None:
+def test_even_a_perfect_receipt_counts_on_a_success_only(
+    status: int, expected: SendResult, code: str
+) -> None:
     outcome = judged(RECEIPT, status)
-    assert type(outcome) is kind
-    assert isinstance(outcome, Taken) or outcome.code == code
+    assert bare(outcome) == expected
+    assert isinstance(outcome, Accepted) or outcome.code == code
 
 
 def test_the_payers_wish_comes_through() -> None:
     wish = timedelta(seconds=90)
     busy = judge_submission(HttpAnswer(503, b"<html/>", wish), BATCH)
-    assert isinstance(busy, Ambiguous)
+    assert isinstance(busy, AnswerLost)
     assert (busy.retry_after, busy.payer_down) == (wish, True)
 
 
 def test_a_broken_exchange_is_what_the_fault_map_says() -> None:
-    assert isinstance(judge_submission(Broken("NET:RESET"), BATCH), Ambiguous)
+    assert isinstance(judge_submission(Broken("NET:RESET"), BATCH), AnswerLost)
 
 
 def test_unknown_elements_prefixes_and_indentation_do_not_disturb() -> None:
     text = RECEIPT.decode("latin-1").replace("ans:", "q:").replace("xmlns:ans", "xmlns:q")
     text = text.replace("><", ">\n  <").replace("<q:recebimentoLote>", "<q:novidade/><q:recebimentoLote>")
-    assert judged(text.encode("latin-1")) == Taken("900000000001", "150.00")
+    assert judged(text.encode("latin-1")) == Accepted("900000000001", total="150.00")

@@ -4,86 +4,94 @@ from datetime import timedelta
 
 import pytest
 
-from domain import submission
 from domain.classification import classify
-from domain.submission import Accepted, AnswerLost, Duplicate, Failed, Glosa
-from gateways.tiss.faults import FAULTS, UNNUMBERED, Kind, failure, http_failure
-from gateways.tiss.glosas import tabela38
-from gateways.tiss.outcomes import (
-    AccessDenied,
-    Ambiguous,
-    Failure,
-    KnownAlready,
-    PayerDown,
-    Refused,
-    Taken,
-    Transient,
-    as_send_outcome,
-    speaks_of_outage,
+from domain.submission import AccessDenied, AnswerLost, Duplicate, Failed, Failure
+from gateways.tiss.faults import (
+    DENIED,
+    DOWN,
+    DUPLICATE,
+    FAULTS,
+    LOST,
+    LOST_DOWN,
+    REFUSED,
+    TRANSIENT,
+    UNNUMBERED,
+    failure,
+    http_failure,
 )
+from gateways.tiss.glosas import tabela38
+from tests.support.tiss_client import bare
 from workers.policy import load_policy
 
 CATALOG = load_policy().catalog
-EXPECTED: dict[str, type[Failure]] = {
-    "NET:DNS": PayerDown,
-    "NET:REFUSED": PayerDown,
-    "NET:UNREACHABLE": PayerDown,
-    "NET:CONNECT_TIMEOUT": PayerDown,
-    "NET:TLS": PayerDown,
-    "NET:WRITE_TIMEOUT": Transient,
-    "NET:BROKEN_SEND": Transient,
-    "NET:BUSY": Transient,
-    "NET:CERTIFICATE": Refused,
-    "NET:CLIENT_CERTIFICATE": AccessDenied,
-    "NET:READ_TIMEOUT": Ambiguous,
-    "NET:RESET": Ambiguous,
-    "NET:TRUNCATED": Ambiguous,
-    "NET:EMPTY_BODY": Ambiguous,
-    "NET:NOT_HTTP": Ambiguous,
-    "NET:NOT_TISS": Ambiguous,
-    "NET:TOO_LARGE": Ambiguous,
-    "NET:UNSAFE_XML": Ambiguous,
-    "NET:ENCODING": Ambiguous,
-    "NET:ANSWER_HASH": Ambiguous,
-    "NET:OTHER_BATCH": Ambiguous,
-    "HTTP:400": Refused,
-    "HTTP:401": AccessDenied,
-    "HTTP:403": AccessDenied,
-    "HTTP:404": Refused,
-    "HTTP:405": Refused,
-    "HTTP:408": Transient,
-    "HTTP:410": Refused,
-    "HTTP:413": Refused,
-    "HTTP:415": Refused,
-    "HTTP:422": Refused,
-    "CANCEL:4": Transient,
-    "HTTP:425": Transient,
-    "HTTP:429": Transient,
-    "HTTP:500": Ambiguous,
-    "HTTP:502": Ambiguous,
-    "HTTP:503": Ambiguous,
-    "HTTP:504": Ambiguous,
-    "SOAP:Client": Refused,
-    "SOAP:Server": Ambiguous,
-    "FAULT:DestinatarioInvalido": Refused,
-    "FAULT:RemetenteInvalido": Refused,
-    "FAULT:LoginInvalido": AccessDenied,
-    "FAULT:VersaoInvalida": Refused,
-    "FAULT:HashInvalido": Refused,
-    "FAULT:SchemaInvalido": Refused,
-    "FAULT:ErroInesperadoServidor": Ambiguous,
-    "TISS:1308": KnownAlready,
-    "TISS:3268": KnownAlready,
-    "TISS:3160": Ambiguous,
-    "TISS:5010": Ambiguous,
-    "TISS:5012": Ambiguous,
-    "TISS:1412": Transient,
-    "TISS:5008": Transient,
-    "TISS:5009": Transient,
-    "TISS:3162": Transient,
-    "TISS:3291": Transient,
+EXPECTED: dict[str, Failure] = {
+    "NET:DNS": DOWN,
+    "NET:REFUSED": DOWN,
+    "NET:UNREACHABLE": DOWN,
+    "NET:CONNECT_TIMEOUT": DOWN,
+    "NET:TLS": DOWN,
+    "NET:WRITE_TIMEOUT": TRANSIENT,
+    "NET:BROKEN_SEND": TRANSIENT,
+    "NET:BUSY": TRANSIENT,
+    "NET:CERTIFICATE": REFUSED,
+    "NET:CLIENT_CERTIFICATE": DENIED,
+    "NET:READ_TIMEOUT": LOST_DOWN,
+    "NET:RESET": LOST_DOWN,
+    "NET:TRUNCATED": LOST,
+    "NET:EMPTY_BODY": LOST,
+    "NET:NOT_HTTP": LOST,
+    "NET:NOT_TISS": LOST,
+    "NET:TOO_LARGE": LOST,
+    "NET:UNSAFE_XML": LOST,
+    "NET:ENCODING": LOST,
+    "NET:ANSWER_HASH": LOST,
+    "NET:OTHER_BATCH": LOST,
+    "HTTP:400": REFUSED,
+    "HTTP:401": DENIED,
+    "HTTP:403": DENIED,
+    "HTTP:404": REFUSED,
+    "HTTP:405": REFUSED,
+    "HTTP:408": TRANSIENT,
+    "HTTP:410": REFUSED,
+    "HTTP:413": REFUSED,
+    "HTTP:415": REFUSED,
+    "HTTP:422": REFUSED,
+    "CANCEL:4": TRANSIENT,
+    "HTTP:425": TRANSIENT,
+    "HTTP:429": TRANSIENT,
+    "HTTP:500": LOST,
+    "HTTP:502": LOST_DOWN,
+    "HTTP:503": LOST_DOWN,
+    "HTTP:504": LOST_DOWN,
+    "SOAP:Client": REFUSED,
+    "SOAP:Server": LOST,
+    "FAULT:DestinatarioInvalido": REFUSED,
+    "FAULT:RemetenteInvalido": REFUSED,
+    "FAULT:LoginInvalido": DENIED,
+    "FAULT:VersaoInvalida": REFUSED,
+    "FAULT:HashInvalido": REFUSED,
+    "FAULT:SchemaInvalido": REFUSED,
+    "FAULT:ErroInesperadoServidor": LOST,
+    "TISS:1308": DUPLICATE,
+    "TISS:3268": DUPLICATE,
+    "TISS:3160": LOST,
+    "TISS:5010": LOST,
+    "TISS:5012": LOST,
+    "TISS:1412": TRANSIENT,
+    "TISS:5008": TRANSIENT,
+    "TISS:5009": TRANSIENT,
+    "TISS:3162": TRANSIENT,
+    "TISS:3291": TRANSIENT,
 }
-RETRIED = (Transient, PayerDown, Ambiguous)
+RESULTS = {
+    Failed("", refused=True),
+    Duplicate(),
+    Failed(""),
+    Failed("", payer_down=True),
+    AnswerLost(""),
+    AnswerLost("", payer_down=True),
+    AccessDenied(""),
+}
 OUTAGES = {
     "NET:DNS",
     "NET:REFUSED",
@@ -98,19 +106,27 @@ OUTAGES = {
 }
 
 
-def test_every_entry_has_a_test_and_every_kind_an_entry() -> None:
+def is_retried(result: Failure) -> bool:
+    return isinstance(result, AnswerLost) or (isinstance(result, Failed) and not result.refused)
+
+
+def speaks_of_outage(result: Failure) -> bool:
+    return isinstance(result, Failed | AnswerLost) and result.payer_down
+
+
+def test_every_entry_has_a_test_and_every_result_an_entry() -> None:
     assert set(EXPECTED) == set(FAULTS)
-    assert {fault.kind for fault in FAULTS.values()} == set(Kind)
+    assert {fault.result for fault in FAULTS.values()} == RESULTS
 
 
-@pytest.mark.parametrize(("code", "kind"), EXPECTED.items(), ids=EXPECTED.keys())
-def test_an_entry_becomes_its_outcome(code: str, kind: type[Failure]) -> None:
-    outcome = failure(code)
-    assert type(outcome) is kind
-    assert outcome.code == code
-    assert outcome.error
-    assert "\n" not in outcome.error
-    assert speaks_of_outage(outcome) == (code in OUTAGES)
+@pytest.mark.parametrize(("code", "expected"), EXPECTED.items(), ids=EXPECTED.keys())
+def test_an_entry_becomes_its_result(code: str, expected: Failure) -> None:
+    result = failure(code)
+    assert bare(result) == expected
+    assert result.code == code
+    assert result.error
+    assert "\n" not in result.error
+    assert speaks_of_outage(result) == (code in OUTAGES)
 
 
 @pytest.mark.parametrize("code", [*EXPECTED, *(f"TISS:{code}" for code in tabela38()), UNNUMBERED])
@@ -118,46 +134,46 @@ def test_the_default_policy_classifies_every_entry_alike(code: str) -> None:
     outcome = failure(code)
     found = classify(CATALOG, outcome.error, outcome.code)
     assert found is not None
-    assert found.permanent == (not isinstance(outcome, RETRIED))
+    assert found.permanent == (not is_retried(outcome))
 
 
 @pytest.mark.parametrize("code", EXPECTED)
 def test_the_error_text_alone_never_turns_a_passing_failure_into_a_permanent_one(code: str) -> None:
     outcome = failure(code)
     found = classify(CATALOG, outcome.error)
-    assert found is None or found.permanent == (not isinstance(outcome, RETRIED))
+    assert found is None or found.permanent == (not is_retried(outcome))
 
 
 def test_all_other_codes_of_the_table_are_refusals_in_the_standards_words() -> None:
     special = {code for code in EXPECTED if code.startswith("TISS:")}
     plain = [code for code in tabela38() if f"TISS:{code}" not in special]
     assert len(plain) == 792 - len(special)
-    assert all(isinstance(failure(f"TISS:{code}"), Refused) for code in plain)
-    assert failure("TISS:1001") == Refused("TISS:1001", "REFUSED - TISS 1001 NÚMERO DA CARTEIRA INVÁLIDO")
+    assert all(bare(failure(f"TISS:{code}")) == REFUSED for code in plain)
+    error = "REFUSED - TISS 1001 NÚMERO DA CARTEIRA INVÁLIDO"
+    assert failure("TISS:1001") == Failed(error, "TISS:1001", refused=True)
 
 
 def test_codes_nobody_knows_are_refusals_for_a_person() -> None:
-    assert failure("TISS:9999") == Refused(
-        "TISS:9999", "REFUSED - TISS 9999 a code that the standard does not know"
-    )
-    assert isinstance(failure(UNNUMBERED), Refused)
+    error = "REFUSED - TISS 9999 a code that the standard does not know"
+    assert failure("TISS:9999") == Failed(error, "TISS:9999", refused=True)
+    assert bare(failure(UNNUMBERED)) == REFUSED
 
 
 @pytest.mark.parametrize(
-    ("status", "code", "kind"),
+    ("status", "code", "expected"),
     [
-        (204, "NET:NOT_TISS", Ambiguous),
-        (302, "HTTP:404", Refused),
-        (407, "HTTP:400", Refused),
-        (418, "HTTP:400", Refused),
-        (501, "HTTP:500", Ambiguous),
-        (599, "HTTP:500", Ambiguous),
-        (429, "HTTP:429", Transient),
+        (204, "NET:NOT_TISS", LOST),
+        (302, "HTTP:404", REFUSED),
+        (407, "HTTP:400", REFUSED),
+        (418, "HTTP:400", REFUSED),
+        (501, "HTTP:500", LOST),
+        (599, "HTTP:500", LOST),
+        (429, "HTTP:429", TRANSIENT),
     ],
 )
-def test_uncommon_statuses_count_as_their_family(status: int, code: str, kind: type[Failure]) -> None:
+def test_uncommon_statuses_count_as_their_family(status: int, code: str, expected: Failure) -> None:
     outcome = http_failure(status)
-    assert type(outcome) is kind
+    assert bare(outcome) == expected
     assert outcome.code == code
     assert f"HTTP {status}" in outcome.error
 
@@ -166,35 +182,20 @@ def test_the_payers_wish_to_wait_is_kept_where_a_resend_can_help() -> None:
     wish = timedelta(minutes=2)
     for code in ("HTTP:429", "HTTP:503", "NET:REFUSED"):
         outcome = failure(code, retry_after=wish)
-        assert isinstance(outcome, RETRIED)
+        assert isinstance(outcome, Failed | AnswerLost)
+        assert is_retried(outcome)
         assert outcome.retry_after == wish
 
 
-def test_outcomes_become_the_domains() -> None:
-    glosas = (Glosa("guide", "1801", "PROCEDIMENTO INVÁLIDO", "GP-0001"),)
-    assert as_send_outcome(Taken("9", "1.00", glosas)) == Accepted("9", glosas, "1.00")
-    assert as_send_outcome(failure("TISS:3268")) == Duplicate("TISS:3268")
-    domains = {
-        Ambiguous: AnswerLost,
-        KnownAlready: Duplicate,
-        AccessDenied: submission.AccessDenied,
-    }
-    for code, kind in EXPECTED.items():
-        assert type(as_send_outcome(failure(code))) is domains.get(kind, Failed)
+def test_a_duplicate_keeps_the_payers_code_and_our_words() -> None:
+    meaning = "TISS 3268 " + tabela38()["3268"]
+    assert failure("TISS:3268") == Duplicate("TISS:3268", f"DUPLICATE_CLAIM - {meaning}")
 
 
-def test_what_a_breaker_needs_survives_in_the_domains_words() -> None:
+def test_what_a_breaker_needs_is_in_the_result() -> None:
     wish = timedelta(seconds=7)
-    for code in EXPECTED:
-        found = failure(code, retry_after=wish)
-        outcome = as_send_outcome(found)
+    for code, expected in EXPECTED.items():
+        outcome = failure(code, retry_after=wish)
         if isinstance(outcome, Failed | AnswerLost):
-            assert outcome.payer_down is speaks_of_outage(found)
-            assert outcome.retry_after == (None if isinstance(found, Refused) else wish)
-
-
-def test_a_damaged_answers_protocol_is_for_a_person() -> None:
-    damaged = Ambiguous("NET:ANSWER_HASH", "SERVER_ERROR", protocol="123")
-    outcome = as_send_outcome(damaged)
-    assert isinstance(outcome, AnswerLost)
-    assert outcome.claimed_protocol == "123"
+            assert outcome.payer_down is (code in OUTAGES)
+            assert outcome.retry_after == (None if expected == REFUSED else wish)

@@ -4,7 +4,7 @@ import pytest
 
 from gateways.tiss.exchange import describe
 from gateways.tiss.judgement import Broken, HttpAnswer
-from gateways.tiss.redaction import personal_values, redact_text, redacted_xml, without
+from gateways.tiss.redaction import personal_values, redacted_xml, without
 from gateways.tiss.xml import XmlLimits, parse
 from tests.support.tiss_samples import CARD, DOCTOR, lote, message_in, sample
 
@@ -57,18 +57,14 @@ def test_a_letter_that_folds_into_two_does_not_shift_the_cut() -> None:
     assert "SILVA" not in without("ﬁm de Silva", {"Silva"}).upper()
 
 
-def test_texts_are_also_redacted_by_form() -> None:
-    assert redact_text("CPF 529.982.247-25 de Maria", {"Maria"}) == "CPF [removed] de [removed]"
-
-
-def test_a_witness_sees_the_answer_without_persons() -> None:
+def test_a_listener_gets_the_answer_without_persons() -> None:
     seen = describe(HttpAnswer(200, RECEIPT), personal_values(lote().xml))
     assert seen.startswith("HTTP 200: ")
     assert "900000000001" in seen
     assert CARD not in seen
 
 
-def test_a_witness_sees_that_an_answer_was_no_xml_or_never_came() -> None:
+def test_a_listener_learns_that_an_answer_was_no_xml_or_never_came() -> None:
     assert describe(HttpAnswer(502, b"Maria da Silva"), ()) == (
         "HTTP 502: 14 bytes that are not read: it is not well-formed XML"
     )

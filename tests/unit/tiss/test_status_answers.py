@@ -4,23 +4,26 @@ from datetime import timedelta
 
 import pytest
 
-from domain.submission import Glosa
+from domain.submission import AccessDenied, AnswerLost, Failed, Glosa
 from gateways.tiss.answers import is_protocol
+from gateways.tiss.faults import DOWN, TRANSIENT
 from gateways.tiss.judgement import HttpAnswer, judge_cancel, judge_status
 from gateways.tiss.outcomes import (
-    AccessDenied,
-    Ambiguous,
     Cancellation,
     CancelStatus,
-    PayerDown,
     ProtocolStatus,
     Situation,
-    Transient,
+    StatusOutcome,
 )
+from tests.support.tiss_client import bare
 from tests.support.tiss_samples import sample
 
 RECEIPT = sample("response_protocoloRecebimento")
 STATUS = sample("response_situacaoProtocoloWS")
+
+
+def kind_of(outcome: StatusOutcome) -> object:
+    return outcome if isinstance(outcome, Situation) else bare(outcome)
 
 
 def test_the_sample_status_is_read() -> None:
@@ -47,20 +50,21 @@ def test_all_ten_statuses_are_known(number: ProtocolStatus) -> None:
     ],
 )
 def test_a_status_that_is_none_is_asked_again(body: bytes) -> None:
-    assert isinstance(judge_status(HttpAnswer(200, body), "900000000001"), Transient)
+    assert kind_of(judge_status(HttpAnswer(200, body), "900000000001")) == TRANSIENT
 
 
 def test_a_refused_question_keeps_its_code() -> None:
     refused = sample("response_mensagemErro_1001_carteira").replace(b">1001<", b">3291<")
-    assert judge_status(HttpAnswer(200, refused), "1").__class__ is Transient
+    assert kind_of(judge_status(HttpAnswer(200, refused), "1")) == TRANSIENT
     assert isinstance(judge_status(HttpAnswer(401, b""), "1"), AccessDenied)
 
 
 def test_a_question_meets_an_outage_as_a_send_does() -> None:
     down = judge_status(HttpAnswer(503, b"", timedelta(minutes=2)), "1")
-    assert isinstance(down, PayerDown)
+    assert isinstance(down, Failed)
+    assert kind_of(down) == DOWN
     assert down.retry_after == timedelta(minutes=2)
-    assert isinstance(judge_status(HttpAnswer(500, b""), "1"), Transient)
+    assert kind_of(judge_status(HttpAnswer(500, b""), "1")) == TRANSIENT
 
 
 @pytest.mark.parametrize("number", ["1", "900000000001", "AB-12/2026", "x" * 12])
@@ -89,7 +93,7 @@ def test_all_six_cancel_statuses_are_known(number: CancelStatus) -> None:
     "body", [cancel_answer("7"), cancel_answer("1", "2"), cancel_answer("x"), RECEIPT, b""]
 )
 def test_a_cancellation_without_a_clear_word_is_ambiguous(body: bytes) -> None:
-    assert isinstance(judge_cancel(HttpAnswer(200, body), "200000000001"), Ambiguous)
+    assert isinstance(judge_cancel(HttpAnswer(200, body), "200000000001"), AnswerLost)
 
 
 def test_glosas_of_a_status_are_read() -> None:

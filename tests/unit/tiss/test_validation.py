@@ -5,7 +5,7 @@ import pytest
 from gateways.tiss.lote import read_lote
 from gateways.tiss.messages import lote_message, seal
 from gateways.tiss.names import Version, ans
-from gateways.tiss.validation import Schemas, Violation, unwritable
+from gateways.tiss.validation import Schemas, Violation, listed, unwritable
 from tests.support.tiss_samples import file_bytes, file_text, header, message_in, sample
 
 SCHEMAS = Schemas()
@@ -63,6 +63,12 @@ def test_a_missing_element_is_named() -> None:
 def test_101_guides_are_too_many() -> None:
     assert violations(file_text(guides=101))
     assert not violations(file_text(guides=100))
+
+
+def test_of_many_faults_the_first_five_are_listed_and_the_others_counted() -> None:
+    faults = tuple(Violation("UF", "it is wrong", line) for line in range(1, 8))
+    assert listed(faults[:5]) == "; ".join(f"line {line}, UF: it is wrong" for line in range(1, 6))
+    assert listed(faults) == f"{listed(faults[:5])}; and 2 more"
 
 
 def test_not_more_than_twenty_faults_are_told() -> None:

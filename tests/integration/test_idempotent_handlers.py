@@ -16,9 +16,9 @@ from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.idempotency import OperationStatus
 from persistence.store import Store
 from tests.support.builders import NOW, later
+from tests.support.services import services
 from workers.jobs import all_handlers
 from workers.jobs.idempotent import Memory, Operation, idempotent, operation_key
-from workers.policy import load_policy
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Postpone, Throw
 
 OPERATION = Operation("submit_claim", inputs=("claimId", "retryCount"), undone=frozenset({"NOT_DONE"}))
@@ -239,7 +239,7 @@ class Payer:
 async def test_submit_claim_declares_it(store: Store, cipher: Cipher, clock: Time) -> None:
     down = Unavailable("breaker open", later(minutes=10))
     payer = Payer(down, down, Failed("TIMEOUT"), Accepted("P-1"))
-    handlers = all_handlers(store, payer, load_policy, clock, cipher=cipher)
+    handlers = all_handlers(services(store, payer=payer, clock=clock, cipher=cipher))
     [submit] = [handler for handler in handlers if handler.type == "submit-claim"]
     assert {"claimId", "payerId", "retryCount", "reviewRound"} <= set(submit.variables)
 
@@ -287,7 +287,7 @@ async def test_an_answer_that_came_is_written_down_when_the_database_takes_it_ag
     url: str, store: Store, cipher: Cipher, clock: Time
 ) -> None:
     payer = Blocker(url, store)
-    handlers = all_handlers(store, payer, load_policy, clock, cipher=cipher)
+    handlers = all_handlers(services(store, payer=payer, clock=clock, cipher=cipher))
     [submit] = [handler for handler in handlers if handler.type == "submit-claim"]
     given = {"claimId": "CLM-1-1", "payerId": "p"}
     for key in (1, 2):

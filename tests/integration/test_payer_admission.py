@@ -26,6 +26,7 @@ from persistence.repositories.payloads import seal_payload
 from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.support.builders import NOW, later
+from tests.support.services import services
 from tests.support.tiss_samples import payer as payer_settings
 from workers.jobs import all_handlers
 from workers.payers import orders
@@ -33,7 +34,6 @@ from workers.payers.admission import Candidate, foreseen
 from workers.payers.limits import LimitsByPayer, limits_by_payer, limits_from
 from workers.payers.status import overview
 from workers.payers.waking import Waker
-from workers.policy import load_policy
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw
 from workers.runtime.outcome_json import from_json
 from workers.upkeep.probing import probe_all
@@ -75,7 +75,8 @@ class Scene:
 
     def handler(self, job_type: str) -> JobHandler:
         cipher = cipher_of(new_key("k1"))
-        handlers = all_handlers(self.store, self, load_policy, self, cipher=cipher, waker=self.waker)
+        given = services(self.store, payer=self, clock=self, cipher=cipher, waker=self.waker)
+        handlers = all_handlers(given)
         [found] = [handler for handler in handlers if handler.type == job_type]
         return found
 

@@ -7,6 +7,7 @@ import pytest
 
 from bpmn.names import JobType
 from workers.config.settings import HandlerLimits, SettingsError, read_settings
+from workers.jobs.limits import within
 from workers.runtime import Complete, Job, JobHandler, Outcome
 
 
@@ -18,11 +19,11 @@ HANDLER = JobHandler("analyze-retry", (), done, lock=timedelta(seconds=10), time
 
 
 def test_what_is_not_given_stays_as_the_rule_sets_it() -> None:
-    assert HandlerLimits().applied_to(HANDLER) == HANDLER
+    assert within(HandlerLimits(), HANDLER) == HANDLER
 
 
 def test_limits_change_what_they_name() -> None:
-    limited = HandlerLimits(lock_seconds=20, time_limit_seconds=15, at_once=7).applied_to(HANDLER)
+    limited = within(HandlerLimits(lock_seconds=20, time_limit_seconds=15, at_once=7), HANDLER)
     assert limited.lock == timedelta(seconds=20)
     assert limited.time_limit == timedelta(seconds=15)
     assert limited.at_once == 7
@@ -30,7 +31,7 @@ def test_limits_change_what_they_name() -> None:
 
 def test_a_lock_shorter_than_the_work_is_refused_with_both_numbers() -> None:
     with pytest.raises(SettingsError, match=r"analyze-retry may run 30 s.*locked for 10 s"):
-        HandlerLimits(time_limit_seconds=30).applied_to(HANDLER)
+        within(HandlerLimits(time_limit_seconds=30), HANDLER)
 
 
 def test_limits_are_read_from_json(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,4 +52,4 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("DATABASE_URL", "")
     monkeypatch.setenv("REENVIO_HOME", str(tmp_path))
     assert read_settings().database.endswith("reenvio.db")
-    assert read_settings().probes_at is None
+    assert read_settings().probes.port is None

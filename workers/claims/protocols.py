@@ -8,6 +8,7 @@ from domain.claim import ClaimId
 from domain.errors import Trouble
 from domain.ports import Clock
 from gateways.tiss.client import Call, sequence_from
+from gateways.tiss.gateway import NO_FILE
 from gateways.tiss.lote import LoteRefusedError, read_lote
 from gateways.tiss.outcomes import (
     AccessDenied,
@@ -21,10 +22,11 @@ from gateways.tiss.outcomes import (
 from gateways.tiss.parties import Provider
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.claims import ClaimRow
+from persistence.store import Store
 from workers.claims.examination import Channels
 from workers.claims.messages import ClaimRefusal, find_claim, protocol_number
 from workers.payers.admission import Candidate
-from workers.payers.channels import PayerChannel, stored_file
+from workers.payers.channels import PayerChannel
 from workers.payers.questions import NotNow, answered, ask
 from workers.payers.waking import Waker
 
@@ -161,3 +163,11 @@ def in_words(situation: Situation) -> Iterator[str]:
     for glosa in situation.glosas:
         guide = f", guide {glosa.guide}" if glosa.guide else ""
         yield f"glosa {glosa.code} on the {glosa.level}{guide}: {glosa.meaning}"
+
+
+async def stored_file(store: Store, cipher: Cipher, claim_id: str) -> bytes:
+    """A claim's file; one that is not there is a refusal like any other file that cannot be sent."""
+    content = await store.look(lambda tx: tx.payloads.opened(claim_id, cipher))
+    if content is None:
+        raise LoteRefusedError(NO_FILE)
+    return content

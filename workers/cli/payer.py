@@ -12,10 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from persistence.store import Store
-from workers.app.composition import App, clock_here, engine_config
-from workers.cli.application import with_app
-from workers.cli.database import with_store
-from workers.config.engine import read_zeebe_settings
+from workers.app.composition import App, clock_here
+from workers.cli.application import with_app, with_store
 from workers.config.settings import read_settings
 from workers.payers import orders
 from workers.payers.admission import PayerChange
@@ -131,14 +129,15 @@ def probe(payer: Annotated[str | None, typer.Argument(help="One payer; all when 
 
 def _look(tell: Callable[[Sequence[PayerView], datetime], None]) -> None:
     """Tell what the database and PAYERS_FILE say; no engine is needed."""
-    book = limits_by_payer(configured(read_settings().payers_file))
-    clock = clock_here(read_zeebe_settings(), engine_config())
+    settings = read_settings()
+    book = limits_by_payer(configured(settings.payers.file, settings.environment))
+    clock = clock_here(settings)
 
     async def go(store: Store) -> None:
         now = await clock.now()
         tell(await overview(store, book, now), now)
 
-    with_store(go)
+    with_store(go, settings)
 
 
 def _answer(view: PayerView) -> str:

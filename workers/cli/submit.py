@@ -13,16 +13,15 @@ from rich.progress import track
 
 from domain.errors import Trouble
 from gateways.clock import WallClock
-from workers.app.composition import App
+from workers.app.composition import App, intake_terms
 from workers.app.logs import configure_logs
 from workers.claims.examination import ClaimFile
 from workers.claims.intake import Intake, KnownClaim
-from workers.claims.reader import IntakeTerms, Reader
+from workers.claims.reader import Reader
 from workers.claims.refusal import Refusal
 from workers.cli.application import with_app
 from workers.cli.errors import say
-from workers.config.intake import read_intake_settings
-from workers.config.settings import read_settings
+from workers.config.settings import Settings, read_settings
 from workers.payers.channels import open_channels
 from workers.policy import PolicySource
 
@@ -90,15 +89,13 @@ def _submit(files: Sequence[Path], wish: Wish) -> int:
 
 def _check(files: Sequence[Path], wish: Wish) -> int:
     settings = read_settings()
-    configure_logs("error", settings.log_format)
-    terms = read_intake_settings().terms(PolicySource(settings.policy_file).current().zone)
-    return asyncio.run(_check_each(files, wish, settings.payers_file, terms))["refused"]
+    configure_logs("error", settings.logs.format)
+    return asyncio.run(_check_each(files, wish, settings))["refused"]
 
 
-async def _check_each(
-    files: Sequence[Path], wish: Wish, payers_file: Path | None, terms: IntakeTerms
-) -> Counter[str]:
-    async with open_channels(payers_file) as channels:
+async def _check_each(files: Sequence[Path], wish: Wish, settings: Settings) -> Counter[str]:
+    terms = intake_terms(settings, PolicySource(settings.policy_file).current().zone)
+    async with open_channels(settings.payers.file, environment=settings.environment) as channels:
         reader = Reader(channels, terms)
 
         async def check(parcel: ClaimFile) -> tuple[str, str]:

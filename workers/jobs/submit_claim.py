@@ -16,9 +16,7 @@ from domain.submission import AnswerLost, PayerGateway, Settled, Submission, set
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.attempts import ACCESS_DENIED
 from persistence.store import Store, Transaction
-from workers.jobs.decisions import PolicyNow
 from workers.jobs.idempotent import Operation
-from workers.jobs.outage_tolerant import kept
 from workers.jobs.send_result import (
     OUTCOME_NAMES,
     accepted_with,
@@ -31,6 +29,7 @@ from workers.jobs.send_result import (
     record_hold,
     report,
 )
+from workers.jobs.services import PolicyNow
 from workers.payers.admission import Candidate, PayerChange, admit, after_answer
 from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler, JobInput, typed
@@ -75,7 +74,7 @@ def submit_claim(
             return begun
         settled = settle(await payer.send(begun, now), answer_was_lost_before=begun.after_lost_answer)
         send = _Sent(begun, settled, report(begun, settled, now), now, await clock.now())
-        change = await kept(lambda: store.run(lambda tx: _finish(tx, send, limits)))
+        change = await store.run_until_written(lambda tx: _finish(tx, send, limits))
         await waker.after(change, send.ended)
         return send.told
 

@@ -45,12 +45,12 @@ def with_store(go: Callable[[Store], Awaitable[None]], settings: Settings | None
     async def within() -> None:
         async with opened_store(chosen) as store:
             with reachable():
-                await _told(go, store)
+                await _until_unread(go, store)
 
     asyncio.run(within())
 
 
-async def _told(go: Callable[[Store], Awaitable[None]], store: Store) -> None:
+async def _until_unread(go: Callable[[Store], Awaitable[None]], store: Store) -> None:
     """A reader that is gone must not pass for a database that is."""
     try:
         await go(store)

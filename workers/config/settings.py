@@ -63,7 +63,7 @@ def _read_json(given: object) -> object:
 
 
 LimitsByType = Annotated[dict[JobType, HandlerLimits], NoDecode, BeforeValidator(_read_json)]
-"""JSON in the environment; text that is no JSON is told with all other faults."""
+"""JSON in the environment; text that is no JSON is reported with all other faults."""
 
 
 class GeneralSettings(Topic):
@@ -107,7 +107,7 @@ TOPICS: Mapping[str, type[Topic]] = {
 
 
 def read_settings() -> Settings:
-    """The settings from the environment; all faults are told at once, each by the name of its variable."""
+    """The settings from the environment; all faults are reported at once, each by its variable's name."""
     given = Environment(GeneralSettings)() | {name: Environment(topic)() for name, topic in TOPICS.items()}
     try:
         return Settings.model_validate(given | {"environment": dict(os.environ)})

@@ -1,4 +1,4 @@
-"""open-review: puts a claim that no retry can mend on a person's desk, with the reason."""
+"""open-review: hands a claim that no retry can mend to a person, with the reason."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

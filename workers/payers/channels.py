@@ -48,7 +48,7 @@ async def open_channels(
         for name, payer in payers.items():
             with _named():
                 line = await stack.enter_async_context(open_line(payer))
-            client = TissClient(payer, line, sending, witness=_witness(trace, name))
+            client = TissClient(payer, line, sending, witness=_tracer(trace, name))
             channels[name] = PayerChannel(payer, client, TissClient(payer, line, checking))
         yield channels
 
@@ -59,7 +59,7 @@ def configured(file: Path | None, environment: Mapping[str, str] = NO_SECRETS) -
         return read_payers(file, environment) if file else {}
 
 
-def _witness(folder: Path | None, payer_id: str) -> ExchangeListener | None:
+def _tracer(folder: Path | None, payer_id: str) -> ExchangeListener | None:
     try:
         return trace_into(folder, payer_id) if folder else None
     except OSError as error:

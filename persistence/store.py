@@ -45,6 +45,7 @@ PASSING = (DBAPIError, PoolTimeoutError, OSError)
 NO_ANSWER = "the database does not answer"
 BELIEVED_SECONDS = 30.0
 """How long a refused write counts: longer than the pause after which the job that met it tries again."""
+WRITE_AGAIN_SECONDS = 1.0
 TRIAL_SECONDS = 5.0
 TRIAL_BYTES = 32_768
 """More than the free space of a page, so that a full disk shows."""
@@ -124,6 +125,16 @@ class Store:
         """
         with self._noted():
             return await self._tried(work, self.transaction)
+
+    async def run_until_written(self, work: Work[Result]) -> Result:
+        """Like `run` for what must not get lost: again and again for as long as trouble may pass."""
+        while True:
+            try:
+                return await self.run(work)
+            except DatabaseError as error:
+                if not may_pass(error):
+                    raise
+            await asyncio.sleep(WRITE_AGAIN_SECONDS)
 
     async def look(self, work: Work[Result]) -> Result:
         """Like `run` for work that only reads: it waits for no writer."""

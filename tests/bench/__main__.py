@@ -20,7 +20,7 @@ from tests.bench.options import Options, read_options
 from tests.bench.roster import Roster, roster
 from tests.bench.table import aims_table, figures_table
 from tests.support.broker import BenchBroker, StalledError, bench_broker
-from workers.app.composition import engine_config
+from workers.config.settings import read_settings
 
 PAPER_WIDTH = 130
 
@@ -30,7 +30,7 @@ async def bench(options: Options, console: Console) -> None:
     console.print("Starting a broker of the benchmark's own ...")
     async with (
         bench_broker(SilentReporter()) as broker,
-        roster(options.only, broker.engine.grpc_address, engine_config()) as everyone,
+        roster(options.only, broker.engine.grpc_address, read_settings().engine.config()) as everyone,
     ):
         samples = await rounds(options, broker, everyone, console)
     summaries = _summaries(samples)

@@ -72,7 +72,7 @@ async def ours(address: str) -> AsyncIterator[Serve]:
 async def decision(address: str) -> AsyncIterator[Serve]:
     """Our real decision on the database that DATABASE_URL names; as many jobs held as without one."""
     async with running(read_settings(), Cluster(Plaintext(address), WallClock())) as app:
-        handler = analyze_retry(app.store, app.policy.current, app.clock)
+        handler = analyze_retry(app.services())
 
         async def serve(job_type: str) -> None:
             served = replace(handler, type=job_type, at_once=HELD)

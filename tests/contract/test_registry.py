@@ -5,19 +5,17 @@ from pathlib import Path
 import pytest
 
 from bpmn.names import JobType, Variable
-from gateways.clock import WallClock
-from gateways.practice.scripted import Script, ScriptedPayer
 from persistence.database.engine import open_database, sqlite_url
 from persistence.store import Store
+from tests.support.services import services
 from workers.jobs import all_handlers
-from workers.policy import load_policy
 from workers.runtime import JobHandler
 
 
 @pytest.fixture
 def handlers(tmp_path: Path) -> list[JobHandler]:
     store = Store(open_database(sqlite_url(tmp_path / "unused.db")))
-    return list(all_handlers(store, ScriptedPayer(Script()), load_policy, WallClock()))
+    return list(all_handlers(services(store)))
 
 
 def test_every_job_type_has_exactly_one_handler(handlers: list[JobHandler]) -> None:

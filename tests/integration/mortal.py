@@ -24,8 +24,8 @@ from persistence.database.engine import open_database
 from persistence.encryption.keys import open_cipher
 from persistence.store import Store, Transaction
 from tests.support.builders import NOW
+from tests.support.services import services
 from workers.jobs import all_handlers
-from workers.policy import load_policy
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Throw, to_json
 from workers.upkeep.relay import Relay
@@ -111,7 +111,7 @@ async def deliver(url: str, folder: Path, job: Job, now: datetime, step: Step) -
     store, clock = MortalStore(url, step), MortalClock(now, step)
     payer = MortalPayer(folder / "payer.txt", step)
     cipher = open_cipher(None, folder)
-    handlers = all_handlers(store, payer, load_policy, clock, cipher=cipher)
+    handlers = all_handlers(services(store, payer=payer, clock=clock, cipher=cipher))
     [handler] = [handler for handler in handlers if handler.type == job.type]
     outcome = await handler.handle(job)
     step("before report")

@@ -11,11 +11,11 @@ from gateways.tiss.settings import PayerSettings
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.store import Store
 from tests.support.builders import NOW
+from tests.support.services import services
 from workers.jobs import all_handlers
 from workers.payers.limits import LimitsByPayer
 from workers.payers.orders import Orders
 from workers.payers.waking import Waker
-from workers.policy import load_policy
 from workers.runtime import Job, JobHandler, Outcome
 from workers.upkeep.probing import Probe, Probing
 
@@ -65,15 +65,11 @@ class Scene:
         return Probing(self.store, self.payer_limits, self.waker, probe)
 
     def handler(self, job_type: str) -> JobHandler:
-        handlers = all_handlers(
-            self.store,
-            self,
-            load_policy,
-            self,
-            cipher=cipher_of(new_key("k1")),
-            waker=self.waker,
-            payer_limits=self.payer_limits,
+        cipher, limits = cipher_of(new_key("k1")), self.payer_limits
+        given = services(
+            self.store, payer=self, clock=self, cipher=cipher, waker=self.waker, payer_limits=limits
         )
+        handlers = all_handlers(given)
         [found] = [handler for handler in handlers if handler.type == job_type]
         return found
 

@@ -11,7 +11,6 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gateways.clock import WallClock
-from gateways.practice.scripted import Script, ScriptedPayer
 from persistence.database.engine import (
     DatabaseError,
     PoolLimits,
@@ -24,8 +23,8 @@ from persistence.migrations import migrate
 from persistence.store import Store
 from tests.support.database_cable import Cable
 from tests.support.databases import Postgres
+from tests.support.services import services
 from workers.jobs import all_handlers
-from workers.policy import load_policy
 from workers.runtime import Complete, Fail, Job, JobHandler, Outcome, Postpone
 
 
@@ -35,7 +34,7 @@ def job(key: int, retries: int = 3) -> Job:
 
 
 def handler(store: Store) -> JobHandler:
-    handlers = all_handlers(store, ScriptedPayer(Script()), load_policy, WallClock())
+    handlers = all_handlers(services(store))
     return next(handler for handler in handlers if handler.type == "analyze-retry")
 
 

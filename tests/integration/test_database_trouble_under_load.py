@@ -11,16 +11,14 @@ import pytest
 from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gateways.clock import WallClock
-from gateways.practice.scripted import Script, ScriptedPayer
 from persistence.database.engine import PoolLimits, open_database, sqlite_url
 from persistence.migrations import migrate
 from persistence.store import BELIEVED_SECONDS, Store
 from tests.support.builders import NOW, draft
 from tests.support.databases import Postgres
+from tests.support.services import services
 from tests.support.waiting import eventually
 from workers.jobs import all_handlers
-from workers.policy import load_policy
 from workers.runtime import Complete, Job, Outcome, Postpone
 from workers.runtime.executor import run_handler
 
@@ -69,7 +67,7 @@ async def locked(url: str) -> AsyncIterator[None]:
 
 async def delivered(store: Store) -> Sequence[Outcome]:
     """Ten jobs at once, as the runtime runs them."""
-    handlers = all_handlers(store, ScriptedPayer(Script()), load_policy, WallClock())
+    handlers = all_handlers(services(store))
     [handler] = [handler for handler in handlers if handler.type == JOB_TYPE]
     return await asyncio.gather(*(run_handler(handler, job(key)) for key in JOBS))
 
@@ -94,7 +92,7 @@ async def all_completed(store: Store) -> None:
 
 def test_the_database_gives_up_waiting_before_a_job_does(tmp_path: Path) -> None:
     store = Store(open_database(sqlite_url(tmp_path / "unopened.db")))
-    handlers = all_handlers(store, ScriptedPayer(Script()), load_policy, WallClock())
+    handlers = all_handlers(services(store))
     shortest = min(handler.time_limit.total_seconds() for handler in handlers)
     assert max(PoolLimits().lock_seconds, PoolLimits().pool_seconds) < shortest
 

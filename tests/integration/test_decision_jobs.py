@@ -12,8 +12,8 @@ from domain.claim_state import ClaimState
 from persistence.database.engine import DatabaseError
 from persistence.store import Store
 from tests.support.builders import CLAIM, NOW, draft
+from tests.support.services import services
 from workers.jobs.decisions import analyze_retry, retry_submission_backoff
-from workers.policy import load_policy
 from workers.runtime import Complete, Job
 
 RULES_REPETITIONS = 3
@@ -37,7 +37,7 @@ class SlowClock:
 @pytest.mark.parametrize("job", [retry_submission_backoff, analyze_retry])
 async def test_the_trail_tells_how_long_the_job_took(store: Store, job: Any) -> None:
     clock = SlowClock()
-    handler = job(store, load_policy, clock, clock.stopwatch)
+    handler = job(services(store, clock=clock, stopwatch=clock.stopwatch))
     variables = {"claimId": CLAIM, "submissionError": "TIMEOUT", "retryCount": 0}
     assert isinstance(await handler.handle(Job(1, handler.type, "Task", 1, 3, {}, variables)), Complete)
     async with store.reading() as tx:

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from bpmn.names import JobType
 from domain.payer_status import PayerState, PayerStatus
 from domain.submission import Accepted, Failed, SendResult, Submission
 from persistence.database.engine import DatabaseError, open_database
@@ -17,9 +18,11 @@ from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.idempotency import OperationStatus
 from persistence.store import Store
 from tests.support.builders import NOW, later
+from tests.support.services import services
+from workers.config.settings import HandlerLimits
 from workers.jobs import all_handlers
 from workers.jobs.idempotent import Memory, Operation, idempotent, operation_key
-from workers.policy import load_policy
+from workers.jobs.limits import JobLimits
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Postpone, Throw
 
 OPERATION = Operation("submit_claim", inputs=("claimId", "retryCount"), undone=frozenset({"NOT_DONE"}))
@@ -243,7 +246,7 @@ def held_until(moment: datetime) -> PayerStatus:
 
 async def test_submit_claim_declares_it(store: Store, cipher: Cipher, clock: Time) -> None:
     payer = Payer(Failed("TIMEOUT"), Accepted("P-1"))
-    handlers = all_handlers(store, payer, load_policy, clock, cipher=cipher)
+    handlers = all_handlers(services(store, payer=payer, clock=clock, cipher=cipher))
     await store.run(lambda tx: tx.payers.lock("p", now=NOW))
     await store.run(lambda tx: tx.payers.save(held_until(later(minutes=10))))
     [submit] = [handler for handler in handlers if handler.type == "submit-claim"]
@@ -265,6 +268,33 @@ async def test_submit_claim_declares_it(store: Store, cipher: Cipher, clock: Tim
     assert await send(5, retryCount=1) == Complete({"protocolNumber": "P-1"})
     assert await send(6, retryCount=1) == Complete({"protocolNumber": "P-1"})
     assert len(payer.sent) == 2
+
+
+class Repeater:
+    """Gets the job delivered once more while it takes the claim."""
+
+    def __init__(self) -> None:
+        self.again: Callable[[], Awaitable[Outcome]]
+        self.repetition: Outcome | None = None
+
+    async def send(self, _submission: Submission, _now: datetime) -> SendResult:
+        self.repetition = await self.again()
+        return Accepted("P-1")
+
+
+async def test_a_send_is_not_begun_again_before_the_time_limit_that_is_set_for_it(
+    store: Store, cipher: Cipher, clock: Time
+) -> None:
+    payer = Repeater()
+    longer = HandlerLimits(time_limit_seconds=900, lock_seconds=1000)
+    limits = JobLimits({JobType.SUBMIT_CLAIM: longer})
+    handlers = all_handlers(services(store, payer=payer, clock=clock, cipher=cipher, limits=limits))
+    [submit] = [handler for handler in handlers if handler.type == JobType.SUBMIT_CLAIM]
+    job = Job(1, submit.type, "Task_SubmitClaim", 1, 3, {}, {"claimId": "CLM-1-1", "payerId": "p"})
+    payer.again = lambda: submit.handle(job)
+    await submit.handle(job)
+    assert isinstance(payer.repetition, Postpone)
+    assert payer.repetition.backoff > submit.time_limit == timedelta(seconds=900)
 
 
 class Blocker:
@@ -298,7 +328,7 @@ async def test_an_answer_that_came_is_written_down_when_the_database_takes_it_ag
     url: str, store: Store, cipher: Cipher, clock: Time
 ) -> None:
     payer = Blocker(url, store)
-    handlers = all_handlers(store, payer, load_policy, clock, cipher=cipher)
+    handlers = all_handlers(services(store, payer=payer, clock=clock, cipher=cipher))
     [submit] = [handler for handler in handlers if handler.type == "submit-claim"]
     given = {"claimId": "CLM-1-1", "payerId": "p"}
     for key in (1, 2):

@@ -22,8 +22,8 @@ from tests.integration.intake_stage import DERIVED, FILE, PAYERS, Stage, intake_
 from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
 from workers.claims.examination import ClaimFile
 from workers.claims.intake import KnownClaim, NewClaim
+from workers.claims.protocols import stored_file
 from workers.claims.refusal import Refusal, RefusalKind
-from workers.payers.channels import stored_file
 
 OTHER = file_bytes(file_text(first=7))
 CLAIM = ClaimId(DERIVED)

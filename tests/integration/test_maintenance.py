@@ -5,13 +5,12 @@ from datetime import datetime, timedelta
 import pytest
 
 from bpmn.names import JobType
-from gateways.practice.scripted import Script, ScriptedPayer
 from persistence.repositories.idempotency import OperationKey, OperationTerms
 from persistence.retention import YEAR
 from persistence.store import Store
 from tests.support.builders import NOW, draft, later
+from tests.support.services import services
 from workers.jobs import all_handlers
-from workers.policy import load_policy
 from workers.runtime import Complete, Job, Outcome
 
 MAINTENANCE = (JobType.CLEAN_IDEMPOTENCY, JobType.ANCHOR_AUDIT, JobType.APPLY_RETENTION)
@@ -28,7 +27,7 @@ class Time:
 
 
 async def run(store: Store, job_type: JobType, moment: datetime) -> Outcome:
-    handlers = all_handlers(store, ScriptedPayer(Script()), load_policy, Time(moment))
+    handlers = all_handlers(services(store, clock=Time(moment)))
     [handler] = [handler for handler in handlers if handler.type == job_type]
     return await handler.handle(Job(1, job_type, "Task", 1, 3, {}, {}))
 

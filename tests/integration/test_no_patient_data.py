@@ -15,9 +15,9 @@ from persistence.tables import metadata
 from tests.integration.intake_stage import DERIVED, intake_stage
 from tests.support.builders import NOW
 from tests.support.patients import CPF, DIGITS, ERROR, SECRETS, dump, patients_file
+from tests.support.services import services
 from workers.claims.examination import ClaimFile
 from workers.jobs import all_handlers
-from workers.policy import load_policy
 from workers.runtime import Job
 
 
@@ -54,7 +54,7 @@ async def test_no_personal_data_is_kept_in_clear(store: Store, database: AsyncEn
         await stage.intake.submit(ClaimFile(patients_file()))
         cipher = stage.intake.cipher
     await store.run(lambda tx: tx.holds.place(LegalHold(DERIVED, ERROR, NOW)))
-    handlers = all_handlers(store, LeakyPayer(), load_policy, Noon(), cipher=cipher)
+    handlers = all_handlers(services(store, payer=LeakyPayer(), clock=Noon(), cipher=cipher))
     types = ("submit-claim", "retry-submission-backoff", "analyze-retry", "open-review")
     for key in range(28):
         for handler in handlers:

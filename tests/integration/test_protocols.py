@@ -1,6 +1,7 @@
 """Questions about protocols are admitted as sends are; only the payer makes a protocol a claim's own."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ async def opened(
     played = Scenario.model_validate({"payers": [{"registro_ans": PAYER, **(scenario or {})}]})
     async with simulated_payers(played, WallClock()) as simulator:
         line = f'[payers.{PAYER}]\nendpoint = "{simulator.url}/{PAYER}"\nversion = "4.03.00"\n{settings}\n'
-        async with open_channels(payers_file(folder, line)) as channels:
+        async with open_channels(payers_file(folder, line), environment=os.environ) as channels:
             cipher, clock = cipher_of(new_key("k1")), HandClock()
             limits = limits_by_payer({name: channel.settings for name, channel in channels.items()})
             async with store.transaction() as tx:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 from redis.asyncio import Redis
 from structlog.testing import capture_logs
 
@@ -11,9 +12,10 @@ from gateways.redis.stream import STREAM
 from gateways.sink import OutgoingEvent, SinkError
 from tests.integration.redis_server import redis_stream
 from tests.support.builders import NOW
-from workers.cli.relay import check_sink
-from workers.config.memory import MemorySettings
-from workers.config.settings import SettingsError
+from workers.app.composition import opened_sink
+from workers.config.events import EventSettings
+from workers.config.settings import Settings, SettingsError
+from workers.upkeep.sinks import check_sink
 
 EVICTING = ("--maxmemory-policy", "allkeys-lru")
 UNSAFE = ("--appendonly", "no", *EVICTING)
@@ -28,9 +30,9 @@ async def test_the_settings_we_ship_are_the_required_ones(tmp_path: Path) -> Non
 async def test_settings_that_lose_events_are_refused_or_warned_about(tmp_path: Path) -> None:
     async with redis_stream(tmp_path, *UNSAFE) as stream:
         with pytest.raises(SettingsError, match=r"appendonly is no.*maxmemory-policy is allkeys-lru"):
-            await check_sink(stream, MemorySettings(redis_unsafe="refuse"))
+            await check_sink(stream, EventSettings(unsafe="refuse"))
         with capture_logs() as logs:
-            await check_sink(stream, MemorySettings(redis_unsafe="warn"))
+            await check_sink(stream, EventSettings(unsafe="warn"))
     assert [entry["event"] for entry in logs] == ["redis_unsafe", "redis_unsafe"]
 
 
@@ -45,14 +47,14 @@ async def test_a_redis_that_is_away_is_waited_for(tmp_path: Path) -> None:
     with pytest.raises(SinkError, match="REDIS_URL"):
         await stream.problems()
     with capture_logs() as logs:
-        await check_sink(stream, MemorySettings())
+        await check_sink(stream, EventSettings())
     assert [entry["event"] for entry in logs] == ["redis_not_checked"]
     await stream.close()
 
 
 async def test_a_redis_that_was_away_at_the_start_gets_no_event_before_it_was_checked(tmp_path: Path) -> None:
     url = f"unix://{tmp_path}/redis.sock"
-    sink = await check_sink(open_stream(url), MemorySettings(redis_unsafe="refuse"))
+    sink = await check_sink(open_stream(url), EventSettings(unsafe="refuse"))
     with pytest.raises(SinkError, match="does not answer"):
         await sink.send([EVENT])
     async with redis_stream(tmp_path, *EVICTING), Redis.from_url(url) as redis:
@@ -66,6 +68,8 @@ async def test_a_redis_that_was_away_at_the_start_gets_no_event_before_it_was_ch
         await sink.close()
 
 
-def test_an_address_that_makes_no_sense_is_a_setting_to_mend(tmp_path: Path) -> None:
+async def test_an_address_that_makes_no_sense_is_a_setting_to_mend(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, events=EventSettings(url=SecretStr("http://x")))
     with pytest.raises(SettingsError, match="REDIS_URL"):
-        MemorySettings.model_validate({"redis_url": "http://x"}).sink(tmp_path)
+        async with opened_sink(settings):
+            pass

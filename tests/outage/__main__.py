@@ -16,8 +16,8 @@ from tests.outage.plan import Plan
 from tests.outage.run import through_the_outage
 from tests.outage.table import markdown, unmet
 from tests.support.broker import any_ports
-from workers.app.composition import engine_config
 from workers.app.logs import configure_logs
+from workers.config.settings import read_settings
 
 PLAIN, BREAKER = "plain rule", "breaker"
 
@@ -39,7 +39,7 @@ def _way(plan: Plan, name: str, console: Console) -> Figures:
     """One way, on a broker of its own."""
     with tempfile.TemporaryDirectory(prefix="reenvio-outage-") as folder:
         home, ports = Path(folder), any_ports()
-        config = replace(engine_config(), home=home / "engine", ports=ports)
+        config = replace(read_settings().engine.config(), home=home / "engine", ports=ports)
         broker = engine.start(config, engine.SilentReporter())
         try:
             tell = lambda line: console.print(f"{name}: {line}", highlight=False)  # noqa: E731

@@ -7,7 +7,7 @@ import pytest
 from gateways.zeebe import engine
 from tests.support.broker import any_ports
 from tests.support.own_broker import own_broker
-from workers.app.composition import engine_config
+from workers.config.settings import read_settings
 
 __all__ = ["own_broker"]
 
@@ -15,4 +15,6 @@ __all__ = ["own_broker"]
 @pytest.fixture
 def own_config(tmp_path: Path) -> engine.EngineConfig:
     """A home of the test's own, with the shared cache of distributions."""
-    return engine.EngineConfig(home=tmp_path / "engine", cache=engine_config().cache, ports=any_ports())
+    return engine.EngineConfig(
+        home=tmp_path / "engine", cache=read_settings().engine.config().cache, ports=any_ports()
+    )

@@ -17,7 +17,7 @@ from persistence.database.engine import sqlite_url
 from tests.outage.plan import Plan
 from tests.support.tiss_samples import PAYER
 from workers.app.composition import App, embedded, migrate_database, running
-from workers.config.settings import Settings
+from workers.config.settings import PayerFiles, Settings
 
 HANDLERS = 64
 NEVER = 10**9
@@ -69,7 +69,7 @@ requests_per_minute = {plan.per_minute}
 at_once = {HANDLERS}
 """
     )
-    return Settings(reenvio_home=home, database_url=sqlite_url(home / "outage.db"), payers_file=payers)
+    return Settings(home=home, database_url=sqlite_url(home / "outage.db"), payers=PayerFiles(file=payers))
 
 
 def _without_breaker(app: App) -> App:

@@ -14,8 +14,8 @@ from tests.process.stage import Payers, Stage
 from tests.support.broker import any_ports
 from tests.support.databases import database, kind, postgres, postgres_url, url
 from tests.support.own_broker import own_broker
-from workers.app.composition import embedded, engine_config, migrate_database, running
-from workers.config.settings import Settings
+from workers.app.composition import embedded, migrate_database, running
+from workers.config.settings import Settings, read_settings
 
 __all__ = ["database", "kind", "own_broker", "postgres", "postgres_url", "url"]
 
@@ -26,7 +26,7 @@ def broker_config(tmp_path_factory: pytest.TempPathFactory) -> engine.EngineConf
 
     Its ports are fixed and not the preferred ones: a broker that restarts finds them free again.
     """
-    shared = engine_config()
+    shared = read_settings().engine.config()
     home = tmp_path_factory.mktemp("engine")
     return engine.EngineConfig(home=home, cache=shared.cache, settings=EXPORTER, ports=any_ports())
 
@@ -50,7 +50,7 @@ async def stage(
 ) -> AsyncIterator[Stage]:
     """Database, channel and deployed models on the broker."""
     home: Path = tmp_path_factory.mktemp("stage")
-    settings = Settings(reenvio_home=home, database_url=sqlite_url(home / "test.db"))
+    settings = Settings(home=home, database_url=sqlite_url(home / "test.db"))
     await migrate_database(settings)
     async with running(settings, embedded(broker)) as app:
         await app.deploy()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+from pydantic import SecretStr
 
 from domain.claim_state import ClaimState
 from gateways.clock import EngineClock
@@ -22,8 +23,8 @@ from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CARD, DOCTOR, PAYER, file_bytes, file_text
 from workers.api import serving_api
 from workers.app.composition import App, Cluster, embedded, migrate_database, running
-from workers.config.intake import IntakeSettings
-from workers.config.settings import Settings
+from workers.config.intake import ApiSettings
+from workers.config.settings import PayerFiles, Settings
 
 PATIENT, NAME = "88877766655544433", "Maria Fictícia de Sá"
 TOKEN = "hospital-token-" + "x" * 32
@@ -97,7 +98,7 @@ class Hospital:
     @asynccontextmanager
     async def http(self) -> AsyncIterator[httpx.AsyncClient]:
         """The HTTP interface, and another system that uses it."""
-        settings = IntakeSettings.model_validate({"api_port": 0, "api_tokens": TOKEN})
+        settings = ApiSettings(port=0, tokens=SecretStr(TOKEN))
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "text/xml"}
         async with serving_api(self.app.intake, settings) as port:
             base = f"http://127.0.0.1:{port}"
@@ -129,7 +130,7 @@ async def open_hospital(
         endpoint = f'endpoint = "{simulator.url}/{PAYER}"'
         payers = payers_file(folder, f'[payers.{PAYER}]\n{endpoint}\nversion = "4.03.00"\n')
         address = database or sqlite_url(folder / "test.db")
-        settings = Settings(reenvio_home=folder, database_url=address, payers_file=payers)
+        settings = Settings(home=folder, database_url=address, payers=PayerFiles(file=payers))
         await migrate_database(settings)
         cluster = embedded(broker)
         async with running(settings, cluster) as app:
@@ -140,9 +141,9 @@ async def open_hospital(
 
 def _environment(settings: Settings, engine_home: Path) -> Mapping[str, str]:
     return os.environ | {
-        "REENVIO_HOME": str(settings.reenvio_home),
+        "REENVIO_HOME": str(settings.home),
         "DATABASE_URL": settings.database,
-        "PAYERS_FILE": str(settings.payers_file),
+        "PAYERS_FILE": str(settings.payers.file),
         "ENGINE_HOME": str(engine_home),
         "ZEEBE_ADDRESS": "",
         "COLUMNS": "200",

@@ -14,7 +14,7 @@ from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 from gateways.clock import EngineClock
 from gateways.zeebe.connection import Plaintext, open_channel
 from gateways.zeebe.engine import EngineConfig, SilentReporter, log_tail, start, status, stop
-from workers.config.engine import EngineSettings
+from workers.config.settings import read_settings
 
 NEARLY = timedelta(seconds=5)
 
@@ -22,7 +22,7 @@ NEARLY = timedelta(seconds=5)
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineConfig]:
     """A broker with a home of its own; the distribution comes from the shared cache."""
-    config = replace(EngineSettings().config(), home=tmp_path_factory.mktemp("a home with spaces"))
+    config = replace(read_settings().engine.config(), home=tmp_path_factory.mktemp("a home with spaces"))
     start(config, SilentReporter())
     yield config
     stop(config)

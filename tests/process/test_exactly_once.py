@@ -30,7 +30,7 @@ from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import PAYER
 from workers.app.composition import App, embedded, migrate_database, running
 from workers.claims.examination import ClaimFile
-from workers.config.settings import Settings
+from workers.config.settings import PayerFiles, Settings
 from workers.demo.worker_process import WorkerProcess
 
 SENDS = int(os.environ.get("EXACTLY_ONCE_SENDS", "200"))
@@ -122,20 +122,20 @@ requests_per_minute = 60000
 at_once = 64
 """,
     )
-    return Settings(reenvio_home=home, database_url=sqlite_url(home / "test.db"), payers_file=payers)
+    return Settings(home=home, database_url=sqlite_url(home / "test.db"), payers=PayerFiles(file=payers))
 
 
 @asynccontextmanager
 async def _mortal_workers(settings: Settings, config: engine.EngineConfig) -> AsyncIterator[None]:
     """Worker processes, one of which is killed (-9) every few seconds and replaced."""
     environment = {
-        "REENVIO_HOME": str(settings.reenvio_home),
+        "REENVIO_HOME": str(settings.home),
         "ENGINE_HOME": str(config.home),
         "DATABASE_URL": settings.database,
-        "PAYERS_FILE": str(settings.payers_file),
+        "PAYERS_FILE": str(settings.payers.file),
         "ZEEBE_ADDRESS": "",
     }
-    workers = [WorkerProcess(environment, settings.reenvio_home / f"{n}.log") for n in range(WORKERS)]
+    workers = [WorkerProcess(environment, settings.home / f"{n}.log") for n in range(WORKERS)]
     for worker in workers:
         worker.start()
     reaper = asyncio.create_task(_reap(workers))

@@ -14,7 +14,7 @@ import psutil
 
 from gateways.zeebe import engine
 from gateways.zeebe.engine.ports import choose_ports
-from workers.app.composition import engine_config
+from workers.config.settings import read_settings
 
 LOOK_SECONDS = 0.1
 COMPLETED = "zeebe_job_events_total"
@@ -62,7 +62,9 @@ async def bench_broker(
 ) -> AsyncIterator[BenchBroker]:
     """A broker of the benchmark's own; the distribution comes from the shared cache."""
     with tempfile.TemporaryDirectory(prefix="reenvio-bench-") as home:
-        config = replace(engine_config(), home=Path(home), ports=any_ports(), settings=settings or {})
+        config = replace(
+            read_settings().engine.config(), home=Path(home), ports=any_ports(), settings=settings or {}
+        )
         running = await asyncio.to_thread(engine.start, config, reporter)
         try:
             async with httpx.AsyncClient(trust_env=False, timeout=30) as http:

@@ -19,7 +19,7 @@ from rich.console import Console
 from gateways.zeebe import engine
 from gateways.zeebe.connection import Plaintext, open_channel
 from tests.support.broker import any_ports
-from workers.app.composition import engine_config
+from workers.config.settings import read_settings
 
 NODES = PARTITIONS = REPLICAS = 3
 MEMORY = "384m"
@@ -88,7 +88,7 @@ def node_configs(folder: Path) -> list[engine.EngineConfig]:
     """One configuration for each broker; all know all contact points."""
     ports = _distinct_ports()
     contacts = ",".join(f"127.0.0.1:{own.internal}" for own in ports)
-    shared = replace(engine_config(), memory=MEMORY, ready_seconds=READY_SECONDS)
+    shared = replace(read_settings().engine.config(), memory=MEMORY, ready_seconds=READY_SECONDS)
     return [
         replace(shared, home=folder / f"node-{number}", ports=own, settings=_settings(number, contacts))
         for number, own in enumerate(ports)

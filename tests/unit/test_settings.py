@@ -3,10 +3,12 @@
 from datetime import timedelta
 from pathlib import Path
 
+import platformdirs
 import pytest
 
 from bpmn.names import JobType
-from workers.config.settings import HandlerLimits, SettingsError, read_settings
+from workers.config.settings import HandlerLimits, Settings, SettingsError, read_settings
+from workers.jobs.limits import within
 from workers.runtime import Complete, Job, JobHandler, Outcome
 
 
@@ -18,11 +20,11 @@ HANDLER = JobHandler("analyze-retry", (), done, lock=timedelta(seconds=10), time
 
 
 def test_what_is_not_given_stays_as_the_rule_sets_it() -> None:
-    assert HandlerLimits().applied_to(HANDLER) == HANDLER
+    assert within(HandlerLimits(), HANDLER) == HANDLER
 
 
 def test_limits_change_what_they_name() -> None:
-    limited = HandlerLimits(lock_seconds=20, time_limit_seconds=15, at_once=7).applied_to(HANDLER)
+    limited = within(HandlerLimits(lock_seconds=20, time_limit_seconds=15, at_once=7), HANDLER)
     assert limited.lock == timedelta(seconds=20)
     assert limited.time_limit == timedelta(seconds=15)
     assert limited.at_once == 7
@@ -30,7 +32,7 @@ def test_limits_change_what_they_name() -> None:
 
 def test_a_lock_shorter_than_the_work_is_refused_with_both_numbers() -> None:
     with pytest.raises(SettingsError, match=r"analyze-retry may run 30 s.*locked for 10 s"):
-        HandlerLimits(time_limit_seconds=30).applied_to(HANDLER)
+        within(HandlerLimits(time_limit_seconds=30), HANDLER)
 
 
 def test_limits_are_read_from_json(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,4 +53,52 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("DATABASE_URL", "")
     monkeypatch.setenv("REENVIO_HOME", str(tmp_path))
     assert read_settings().database.endswith("reenvio.db")
-    assert read_settings().probes_at is None
+    assert read_settings().probes.port is None
+
+
+def test_the_faults_of_all_topics_are_reported_at_once_each_by_its_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wrong = {
+        "DRAIN_SECONDS": "-1",
+        "HANDLER_LIMITS": "{",
+        "LOG_LEVEL": "loud",
+        "HEALTH_PORT": "many",
+        "CLAIM_MAX_BYTES": "1",
+        "API_TOKENS": "short",
+        "REDIS_UNSAFE": "perhaps",
+        "RETENTION_LOG_YEARS": "1",
+        "ENGINE_GRPC_PORT": "0",
+        "ZEEBE_TLS": "perhaps",
+    }
+    for name, value in wrong.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError) as refused:
+        read_settings()
+    assert [name for name in wrong if f"{name}: " not in str(refused.value)] == []
+
+
+def test_building_settings_reads_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DATABASE_URL", "nonsense")
+    monkeypatch.setenv("LOG_LEVEL", "error")
+    settings = Settings(home=tmp_path)
+    assert settings.database == f"sqlite+aiosqlite:///{tmp_path}/reenvio.db"
+    assert (settings.logs.level, settings.environment) == ("info", {})
+
+
+def test_each_value_has_one_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("REENVIO_HOME", raising=False)
+    for taken_by_others in ("HOME", "FILE", "API", "ENGINE", "ENVIRONMENT", "PORT"):
+        monkeypatch.setenv(taken_by_others, str(tmp_path))
+    settings = read_settings()
+    assert settings.home == platformdirs.user_data_path("reenvio") != tmp_path
+    assert (settings.payers.file, settings.api.port) == (None, None)
+
+
+def test_a_payers_secret_comes_from_the_environment_and_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("NORTH_PASSWORD", "hidden")
+    settings = read_settings()
+    assert settings.environment["NORTH_PASSWORD"] == "hidden"
+    assert "hidden" not in repr(settings)

@@ -1,13 +1,14 @@
 """The composition root: opens everything in order, closes it in reverse."""
 
+import os
 import random
+import socket
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import timedelta, tzinfo
 
 import grpc
-import structlog
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
 
@@ -15,35 +16,38 @@ from bpmn.names import JobType, model_paths
 from domain.ports import Clock
 from domain.submission import PayerGateway
 from gateways.clock import EngineClock, WallClock
-from gateways.practice.scripted import Script, ScriptedPayer, read_script
+from gateways.file_sink import FileSink
+from gateways.redis import RedisStream, open_stream
+from gateways.sink import EventSink, SinkError
 from gateways.zeebe import engine
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, ZeebeConnection, open_channel
 from persistence.database.engine import open_database
 from persistence.encryption.cipher import Cipher
-from persistence.migrations import migrate
-from persistence.retention import Periods
+from persistence.encryption.keys import open_cipher, reading_cipher
+from persistence.migrations import is_new_enough, migrate
 from persistence.store import Store
 from workers.app.logs import log_event
 from workers.app.metrics import RuntimeMetrics
-from workers.app.schema import require_current
 from workers.claims.intake import Intake
 from workers.claims.messages import ClaimMessages
-from workers.claims.reader import Reader
-from workers.config.engine import ZeebeSettings, connection_from, read_engine_settings
-from workers.config.intake import read_intake_settings
-from workers.config.memory import read_memory_settings
-from workers.config.settings import HandlerLimits, Settings, SettingsError
+from workers.claims.reader import IntakeTerms, Reader
+from workers.config.cluster import connection_from
+from workers.config.settings import Settings, SettingsError
 from workers.jobs import all_handlers
-from workers.payers.channels import PayerChannel, gateway_to, open_channels, outlasting, slowest
+from workers.jobs.limits import JobLimits, slowest
+from workers.jobs.services import Services, nobody_to_tell
+from workers.payers.channels import PayerChannel, gateway_to, open_channels
 from workers.payers.limits import LimitsByPayer, limits_by_payer
+from workers.payers.practice import practice_payer
 from workers.payers.waking import Waker, by_message
 from workers.policy import PolicySource
-from workers.runtime import JobHandler, Worker, WorkerOptions
+from workers.runtime import Worker, WorkerOptions
 from workers.runtime.events import Listener, RuntimeEvent
 from workers.runtime.gate import Gate
+from workers.upkeep.relay import Relay
 
-log = structlog.get_logger(__name__)
+EVENTS_FILE = "events.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class Cluster:
 class App:
     """Everything that is open."""
 
+    settings: Settings
     store: Store
     channel: grpc.aio.Channel
     commands: ZeebeCommands
@@ -67,9 +72,7 @@ class App:
     payer: PayerGateway
     channels: Mapping[str, PayerChannel]
     policy: PolicySource
-    limits: Mapping[JobType, HandlerLimits]
     cipher: Cipher
-    periods: Periods
     payer_limits: LimitsByPayer
     reopen: Callable[[], grpc.aio.Channel]
     listener: Listener
@@ -81,38 +84,38 @@ class App:
     def worker(self, only: frozenset[JobType] = frozenset(JobType), *, name: str = "reenvio") -> Worker:
         """A worker for all job types, or for a chosen set."""
         gate = Gate(self.store.answers, listener=self.listener)
-        handlers = all_handlers(
-            self.store,
-            self.payer,
-            self.policy.current,
-            self.clock,
-            cipher=self.cipher,
-            periods=self.periods,
-            waker=self.waker(),
-            payer_limits=self.payer_limits,
-            start_received=self.intake.start_received,
-            limited=self._limited,
-            doubt=gate.doubt,
-        )
+        handlers = all_handlers(self.services(gate.doubt))
         chosen = [handler for handler in handlers if handler.type in only]
         rng = random.Random()  # noqa: S311  # jitter, not a secret
         options = WorkerOptions(name, rng, reopen=self.reopen, gate=gate, listener=self.listener)
         return Worker(self.channel, chosen, options)
 
+    def services(self, doubt: Callable[[], None] = nobody_to_tell) -> Services:
+        """What handlers work with; `doubt` is told when the database may be away."""
+        return Services(
+            store=self.store,
+            clock=self.clock,
+            payer=self.payer,
+            policy=self.policy.current,
+            waker=self.waker(),
+            payer_limits=self.payer_limits,
+            cipher=self.cipher,
+            periods=self.settings.retention.periods(),
+            limits=JobLimits(self.settings.handler_limits, slowest(self.channels)),
+            start_received=self.intake.start_received,
+            doubt=doubt,
+        )
+
     def waker(self) -> Waker:
         """Wakes claims that wait for their payer."""
         return Waker(self.store, self.payer_limits, by_message(self.commands))
 
-    def _limited(self, handler: JobHandler) -> JobHandler:
-        limits = self.limits.get(JobType(handler.type), HandlerLimits())
-        return outlasting(slowest(self.channels), handler, limits)
 
-
-def find_cluster(zeebe: ZeebeSettings, config: engine.EngineConfig) -> Cluster:
-    """The cluster named in the environment, or the embedded engine if it runs."""
-    if connection := connection_from(zeebe):
+def find_cluster(settings: Settings) -> Cluster:
+    """The cluster that is set, or the embedded engine if it runs."""
+    if connection := connection_from(settings.cluster):
         return Cluster(connection, WallClock())
-    running = engine.status(config)
+    running = engine.status(settings.engine.config())
     if running is None:
         raise engine.EngineError(
             "No engine is running here and ZEEBE_ADDRESS is not set: start one with `reenvio engine start`, "
@@ -121,9 +124,9 @@ def find_cluster(zeebe: ZeebeSettings, config: engine.EngineConfig) -> Cluster:
     return embedded(running)
 
 
-def clock_here(zeebe: ZeebeSettings, config: engine.EngineConfig) -> Clock:
+def clock_here(settings: Settings) -> Clock:
     """The clock that claims live by: a running embedded engine's, which may be moved, else the wall's."""
-    running = None if connection_from(zeebe) else engine.status(config)
+    running = None if connection_from(settings.cluster) else engine.status(settings.engine.config())
     return embedded(running).clock if running else WallClock()
 
 
@@ -134,21 +137,17 @@ def embedded(running: engine.RunningEngine) -> Cluster:
 
 @asynccontextmanager
 async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
-    """Open the database, the channel and what stands on them."""
-    policy = PolicySource(settings.policy_file)
-    memory, terms = read_memory_settings(), read_intake_settings().terms(policy.current().zone)
-    practice = _practice_payer(settings)
-    async with AsyncExitStack() as stack:
-        opened = open_channels(settings.payers_file, settings.payer_trace_dir)
-        channels = await stack.enter_async_context(opened)
-        database = open_database(settings.database)
-        stack.push_async_callback(database.dispose)
-        await require_current(database)
-        channel = open_channel(cluster.connection)
-        stack.push_async_callback(channel.close)
-        commands = ZeebeCommands(channel)
-        store, cipher = Store(database), memory.cipher(settings.reenvio_home)
+    """Open the payers' lines, the database, the channel to the engine and what stands on them."""
+    policy, files = PolicySource(settings.policy_file), settings.payers
+    terms, practice = intake_terms(settings, policy.current().zone), practice_payer(files)
+    async with (
+        open_channels(files.file, files.trace_dir, environment=settings.environment) as channels,
+        opened_store(settings) as store,
+        open_channel(cluster.connection) as channel,
+    ):
+        commands, cipher = ZeebeCommands(channel), opened_cipher(settings)
         yield App(
+            settings=settings,
             store=store,
             channel=channel,
             commands=commands,
@@ -158,13 +157,75 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             payer=practice or gateway_to(channels, store),
             channels=channels,
             policy=policy,
-            limits=settings.handler_limits,
             cipher=cipher,
-            periods=memory.periods(),
             payer_limits=limits_by_payer({name: channel.settings for name, channel in channels.items()}),
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(),
         )
+
+
+@asynccontextmanager
+async def opened_store(settings: Settings) -> AsyncIterator[Store]:
+    """The database with the schema that this version needs; a newer one is made to suit it."""
+    database = open_database(settings.database)
+    try:
+        if not await is_new_enough(database):
+            raise SettingsError("The database's schema is older than this version: run `reenvio migrate`.")
+        yield Store(database)
+    finally:
+        await database.dispose()
+
+
+async def migrate_database(settings: Settings) -> None:
+    """Bring the configured database to the newest schema."""
+    database = open_database(settings.database)
+    try:
+        await migrate(database)
+    finally:
+        await database.dispose()
+
+
+@asynccontextmanager
+async def opened_sink(settings: Settings) -> AsyncIterator[RedisStream | FileSink]:
+    """Where events go: Redis where an address is set, else a file in our home."""
+    sink = _redis(settings) or FileSink(settings.home / EVENTS_FILE)
+    try:
+        yield sink
+    finally:
+        await sink.close()
+
+
+def _redis(settings: Settings) -> RedisStream | None:
+    url = settings.events.url
+    try:
+        return open_stream(url.get_secret_value(), keep=settings.events.stream_limit) if url else None
+    except SinkError as refused:
+        raise SettingsError(str(refused)) from refused
+
+
+def relay_to(sink: EventSink, store: Store) -> Relay:
+    """A relay of this process."""
+    name = f"{socket.gethostname()[:40]}-{os.getpid()}"
+    return Relay(store, sink, WallClock(), name=name, rng=random.Random())  # noqa: S311  # jitter
+
+
+def opened_cipher(settings: Settings) -> Cipher:
+    """The cipher of the given keys, or of a key file in our home."""
+    return open_cipher(_keys(settings), settings.home)
+
+
+def opened_reading_cipher(settings: Settings) -> Cipher:
+    """The same for who only reads: makes no key file."""
+    return reading_cipher(_keys(settings), settings.home)
+
+
+def _keys(settings: Settings) -> str | None:
+    return settings.encryption_keys.get_secret_value() if settings.encryption_keys else None
+
+
+def intake_terms(settings: Settings, zone: tzinfo) -> IntakeTerms:
+    """What files and deadlines are held to."""
+    return IntakeTerms(settings.intake.max_bytes, timedelta(hours=settings.intake.deadline_hours), zone)
 
 
 def _listener() -> Listener:
@@ -177,38 +238,3 @@ def _listener() -> Listener:
         log_event(event)
 
     return count_and_log
-
-
-async def migrate_database(settings: Settings) -> None:
-    """Bring the configured database to the newest schema."""
-    database = open_database(settings.database)
-    try:
-        await migrate(database)
-    finally:
-        await database.dispose()
-
-
-def _practice_payer(settings: Settings) -> PayerGateway | None:
-    """The scripted payer, unless real ones are configured."""
-    if settings.payers_file is None:
-        return ScriptedPayer(_script(settings.payer_script))
-    if settings.payer_script is not None:
-        raise SettingsError("PAYERS_FILE and PAYER_SCRIPT are both set: unset the one you do not mean.")
-    return None
-
-
-def _script(file: Path | None) -> Script:
-    if file is None:
-        log.warning(
-            "practice_payer", advice="no payer is configured: every claim is accepted, nothing leaves"
-        )
-        return Script()
-    try:
-        return read_script(file)
-    except ValueError as error:
-        raise SettingsError(f"PAYER_SCRIPT: {error}") from error
-
-
-def engine_config() -> engine.EngineConfig:
-    """The embedded engine's settings from the environment."""
-    return read_engine_settings().config()

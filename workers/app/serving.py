@@ -3,37 +3,53 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from datetime import timedelta
 
 import structlog
 
 from bpmn.names import JobType
 from domain.errors import InvalidPolicy
-from workers.app.composition import App
+from workers.app.composition import App, opened_sink, opened_store, relay_to
 from workers.app.probes import probes, serving_probes
+from workers.config.settings import Settings
 from workers.policy import PolicySource
+from workers.upkeep.sinks import check_sink
 
 log = structlog.get_logger(__name__)
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 FORCED_EXIT = 130
-Address = tuple[str, int]
 
 
-async def serve(app: App, only: frozenset[JobType], *, drain: timedelta, probes_at: Address | None) -> None:
+async def serve(app: App, only: frozenset[JobType]) -> None:
     """Work until SIGINT or SIGTERM, then drain; SIGHUP reloads the policy."""
-    worker = app.worker(only)
+    worker, settings = app.worker(only), app.settings
     async with AsyncExitStack() as stack:
         stop = stack.enter_context(stop_on_signal())
         stack.enter_context(reload_on_hangup(app.policy))
-        if probes_at is not None:
-            app_probes = probes(worker.health, [app.store.trouble])
-            port = await stack.enter_async_context(serving_probes(app_probes, *probes_at))
+        if settings.probes.port is not None:
+            answers = probes(worker.health, [app.store.trouble])
+            served = serving_probes(answers, settings.probes.host, settings.probes.port)
+            port = await stack.enter_async_context(served)
             log.info("probes_started", port=port)
         log.info("worker_started", types=[str(job_type) for job_type in sorted(only)])
-        await worker.run(stop, drain=drain)
+        await worker.run(stop, drain=timedelta(seconds=settings.drain_seconds))
         log.info("worker_stopped")
+
+
+@asynccontextmanager
+async def relaying(settings: Settings) -> AsyncIterator[None]:
+    """A relay beside the block."""
+    stop = asyncio.Event()
+    async with opened_store(settings) as store, opened_sink(settings) as sink:
+        relay = relay_to(await check_sink(sink, settings.events), store)
+        carrying = asyncio.create_task(relay.run(stop))
+        try:
+            yield
+        finally:
+            stop.set()
+            await carrying
 
 
 @contextmanager

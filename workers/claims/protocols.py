@@ -9,6 +9,7 @@ from domain.errors import Trouble
 from domain.ports import Clock
 from domain.submission import AccessDenied, Failed, Failure
 from gateways.tiss.client import Call, sequence_from
+from gateways.tiss.gateway import NO_FILE
 from gateways.tiss.lote import LoteRefusedError, read_lote
 from gateways.tiss.outcomes import ProtocolStatus, Situation, StatusOutcome
 from gateways.tiss.parties import Provider
@@ -17,7 +18,7 @@ from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
 from workers.claims.examination import Channels
 from workers.claims.messages import ClaimRefusal, find_claim, protocol_number
-from workers.payers.channels import PayerChannel, stored_file
+from workers.payers.channels import PayerChannel
 from workers.payers.limits import LimitsByPayer
 from workers.payers.questions import NotNow, StatusQuestion
 from workers.payers.waking import log_change
@@ -157,3 +158,11 @@ def status_lines(situation: Situation) -> Iterator[str]:
     for glosa in situation.glosas:
         guide = f", guide {glosa.guide}" if glosa.guide else ""
         yield f"glosa {glosa.code} on the {glosa.level}{guide}: {glosa.meaning}"
+
+
+async def stored_file(store: Store, cipher: Cipher, claim_id: str) -> bytes:
+    """A claim's file; one that is not there is a refusal like any other file that cannot be sent."""
+    content = await store.look(lambda tx: tx.payloads.opened(claim_id, cipher))
+    if content is None:
+        raise LoteRefusedError(NO_FILE)
+    return content

@@ -3,27 +3,22 @@
 import asyncio
 
 from workers.api import serving_api
-from workers.app import composition
-from workers.app.composition import engine_config, find_cluster
+from workers.app.composition import find_cluster, running
 from workers.app.logs import configure_logs
 from workers.app.serving import stop_on_signal
-from workers.config.engine import read_zeebe_settings
-from workers.config.intake import read_intake_settings
 from workers.config.settings import Settings, SettingsError, read_settings
 
 
 def api() -> None:
     """Take claims in over HTTP (API_PORT, API_TOKENS) until SIGINT or SIGTERM."""
     settings = read_settings()
-    configure_logs(settings.log_level, settings.log_format)
+    configure_logs(settings.logs.level, settings.logs.format)
     asyncio.run(_serve(settings))
 
 
 async def _serve(settings: Settings) -> None:
-    intake = read_intake_settings()
-    if intake.api_port is None:
+    if settings.api.port is None:
         raise SettingsError("API_PORT is not set: say where to listen, for example API_PORT=8090.")
-    cluster = find_cluster(read_zeebe_settings(), engine_config())
-    async with composition.running(settings, cluster) as app, serving_api(app.intake, intake):
+    async with running(settings, find_cluster(settings)) as app, serving_api(app.intake, settings.api):
         with stop_on_signal() as stop:
             await stop.wait()

@@ -1,22 +1,58 @@
-"""What commands share that need the database and the engine."""
+"""What commands share: the open application, or the database alone."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Annotated
 
-from workers.app import composition
-from workers.app.composition import App, engine_config, find_cluster
+import typer
+
+from domain.claim import CLAIM_ID_SHAPE, ClaimId
+from persistence.database.engine import reachable
+from persistence.store import Store
+from workers.app.composition import App, find_cluster, opened_store, running
 from workers.app.logs import configure_logs
-from workers.config.engine import read_zeebe_settings
-from workers.config.settings import read_settings
+from workers.cli.errors import ReaderGone
+from workers.config.settings import Settings, read_settings
+
+
+def _claim_id(text: str) -> ClaimId:
+    try:
+        return ClaimId(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; for example CLM-001-1234567890") from error
+
+
+ClaimArgument = Annotated[ClaimId, typer.Argument(parser=_claim_id, metavar=CLAIM_ID_SHAPE)]
 
 
 def with_app(go: Callable[[App], Awaitable[None]], *, quiet: bool = True) -> None:
     """Run a command on the open application; a quiet one logs errors only."""
     settings = read_settings()
-    configure_logs("error" if quiet else settings.log_level, settings.log_format)
+    configure_logs("error" if quiet else settings.logs.level, settings.logs.format)
 
     async def within() -> None:
-        async with composition.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
+        async with running(settings, find_cluster(settings)) as app:
             await go(app)
 
     asyncio.run(within())
+
+
+def with_store(go: Callable[[Store], Awaitable[None]], settings: Settings | None = None) -> None:
+    """Run a command on the configured database, without an engine."""
+    chosen = settings or read_settings()
+    configure_logs(chosen.logs.level, chosen.logs.format)
+
+    async def within() -> None:
+        async with opened_store(chosen) as store:
+            with reachable():
+                await _until_unread(go, store)
+
+    asyncio.run(within())
+
+
+async def _until_unread(go: Callable[[Store], Awaitable[None]], store: Store) -> None:
+    """A reader that is gone must not pass for a database that is."""
+    try:
+        await go(store)
+    except BrokenPipeError as error:
+        raise ReaderGone from error

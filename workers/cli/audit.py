@@ -14,8 +14,8 @@ from gateways.tiss.xml import as_text
 from persistence.audit.chain import AuditEvent
 from persistence.repositories.payloads import open_payload
 from persistence.store import Store
-from workers.cli.database import ClaimArgument, with_store
-from workers.config.memory import read_memory_settings
+from workers.app.composition import opened_reading_cipher
+from workers.cli.application import ClaimArgument, with_store
 from workers.config.settings import read_settings
 
 FOUND = 1
@@ -65,7 +65,8 @@ def export(
     ] = None,
 ) -> None:
     """Everything kept about a claim, its file in clear, as JSON Lines: for access requests (LGPD art. 18)."""
-    cipher = read_memory_settings().reading_cipher(read_settings().reenvio_home)
+    settings = read_settings()
+    cipher = opened_reading_cipher(settings)
 
     def opened(ciphertext: str) -> str:
         return as_text(open_payload(cipher, claim.value, ciphertext))
@@ -76,7 +77,7 @@ def export(
         _write(lines, output)
         typer.echo(f"{len(lines)} records of {claim}.", err=True)
 
-    with_store(go)
+    with_store(go, settings)
 
 
 def _write(lines: Sequence[str], output: Path | None) -> None:

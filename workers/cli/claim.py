@@ -18,8 +18,7 @@ from persistence.store import Store
 from workers.app.composition import App
 from workers.claims.messages import find_claim
 from workers.claims.protocols import Protocols, status_lines
-from workers.cli.application import with_app
-from workers.cli.database import ClaimArgument, with_store
+from workers.cli.application import ClaimArgument, with_app, with_store
 from workers.cli.submit import read_file, submit
 from workers.payers.admission import foreseen
 

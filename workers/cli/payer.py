@@ -12,10 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from persistence.store import Store
-from workers.app.composition import App, clock_here, engine_config
-from workers.cli.application import with_app
-from workers.cli.database import with_store
-from workers.config.engine import read_zeebe_settings
+from workers.app.composition import App, clock_here
+from workers.cli.application import with_app, with_store
 from workers.config.settings import read_settings
 from workers.payers.admission import PayerChange
 from workers.payers.channels import configured
@@ -135,14 +133,15 @@ def _orders(app: App) -> Orders:
 
 def _look(show: Callable[[Sequence[PayerView], datetime], None]) -> None:
     """Show what the database and PAYERS_FILE say; no engine is needed."""
-    limits = limits_by_payer(configured(read_settings().payers_file))
-    clock = clock_here(read_zeebe_settings(), engine_config())
+    settings = read_settings()
+    limits = limits_by_payer(configured(settings.payers.file, settings.environment))
+    clock = clock_here(settings)
 
     async def go(store: Store) -> None:
         now = await clock.now()
         show(await overview(store, limits, now), now)
 
-    with_store(go)
+    with_store(go, settings)
 
 
 def _answer(view: PayerView) -> str:

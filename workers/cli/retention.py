@@ -8,8 +8,8 @@ import typer
 from gateways.clock import WallClock
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
-from workers.cli.database import ClaimArgument, with_store
-from workers.config.memory import read_memory_settings
+from workers.cli.application import ClaimArgument, with_store
+from workers.config.settings import read_settings
 from workers.upkeep.retention import apply, preview, set_due_anchors
 
 REFUSED = 1
@@ -21,7 +21,8 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would go.")] = False,
 ) -> None:
     """Do now what the daily maintenance process does."""
-    periods = read_memory_settings().periods()
+    settings = read_settings()
+    periods = settings.retention.periods()
 
     async def go(store: Store) -> None:
         now = await WallClock().now()
@@ -31,7 +32,7 @@ def run(
         await set_due_anchors(store, now)
         _report(await apply(store, periods, now), "removed")
 
-    with_store(go)
+    with_store(go, settings)
 
 
 @retention_app.command()

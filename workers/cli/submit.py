@@ -13,16 +13,15 @@ from rich.progress import track
 
 from domain.errors import Trouble
 from gateways.clock import WallClock
-from workers.app.composition import App
+from workers.app.composition import App, intake_terms
 from workers.app.logs import configure_logs
 from workers.claims.examination import ClaimFile
 from workers.claims.intake import Intake, KnownClaim
-from workers.claims.reader import IntakeTerms, Reader
+from workers.claims.reader import Reader
 from workers.claims.refusal import Refusal
 from workers.cli.application import with_app
 from workers.cli.errors import say
-from workers.config.intake import read_intake_settings
-from workers.config.settings import read_settings
+from workers.config.settings import Settings, read_settings
 from workers.payers.channels import open_channels
 from workers.policy import PolicySource
 
@@ -42,7 +41,7 @@ class Wish:
     deadline: str | None
     claim_id: str | None
 
-    def parcel(self, data: bytes) -> ClaimFile:
+    def claim_file(self, data: bytes) -> ClaimFile:
         """A file with what was asked for."""
         return ClaimFile(data, payer=self.payer, deadline=self.deadline, claim_id=self.claim_id)
 
@@ -82,7 +81,7 @@ def _submit(files: Sequence[Path], wish: Wish) -> int:
 
     async def go(app: App) -> None:
         limit = app.intake.reader.terms.max_bytes
-        outcome.update(await _each(files, wish, limit, lambda parcel: _hand_in(app.intake, parcel)))
+        outcome.update(await _each(files, wish, limit, lambda file: _hand_in(app.intake, file)))
 
     with_app(go)
     return outcome["refused"]
@@ -90,26 +89,24 @@ def _submit(files: Sequence[Path], wish: Wish) -> int:
 
 def _check(files: Sequence[Path], wish: Wish) -> int:
     settings = read_settings()
-    configure_logs("error", settings.log_format)
-    terms = read_intake_settings().terms(PolicySource(settings.policy_file).current().zone)
-    return asyncio.run(_check_each(files, wish, settings.payers_file, terms))["refused"]
+    configure_logs("error", settings.logs.format)
+    return asyncio.run(_check_each(files, wish, settings))["refused"]
 
 
-async def _check_each(
-    files: Sequence[Path], wish: Wish, payers_file: Path | None, terms: IntakeTerms
-) -> Counter[str]:
-    async with open_channels(payers_file) as channels:
+async def _check_each(files: Sequence[Path], wish: Wish, settings: Settings) -> Counter[str]:
+    terms = intake_terms(settings, PolicySource(settings.policy_file).current().zone)
+    async with open_channels(settings.payers.file, environment=settings.environment) as channels:
         reader = Reader(channels, terms)
 
-        async def check(parcel: ClaimFile) -> tuple[str, str]:
-            _, arrival = await reader.look_over(parcel, await WallClock().now())
+        async def check(file: ClaimFile) -> tuple[str, str]:
+            _, arrival = await reader.look_over(file, await WallClock().now())
             return "good", f"is good, and would be {arrival.claim_id} for payer {arrival.payer_id}"
 
         return await _each(files, wish, terms.max_bytes, check)
 
 
-async def _hand_in(intake: Intake, parcel: ClaimFile) -> tuple[str, str]:
-    result = await intake.submit(parcel)
+async def _hand_in(intake: Intake, file: ClaimFile) -> tuple[str, str]:
+    result = await intake.submit(file)
     if isinstance(result, KnownClaim):
         return "known", f"is known as {result.claim_id} ({result.state}); nothing to do"
     return "new", f"is on its way as {result.claim_id}, due {result.deadline.isoformat(timespec='seconds')}"
@@ -122,7 +119,7 @@ async def _each(files: Sequence[Path], wish: Wish, limit: int, hand_in: HandIn) 
     quiet = len(files) == 1 or not err.is_terminal
     for file in track(files, "claims", console=err, transient=True, disable=quiet):
         try:
-            word, sentence = await hand_in(wish.parcel(read_file(file, limit)))
+            word, sentence = await hand_in(wish.claim_file(read_file(file, limit)))
             say(out, f"{file} {sentence}.")
         except (Refusal, FileTrouble) as refused:
             word = "refused"

@@ -3,7 +3,6 @@
 import asyncio
 import dataclasses
 import shutil
-from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -12,14 +11,11 @@ from rich.console import Console
 from bpmn.names import JobType
 from gateways.zeebe import engine
 from workers.api import serving_api
-from workers.app import composition
-from workers.app.composition import engine_config, find_cluster, migrate_database
+from workers.app.composition import find_cluster, migrate_database, running
 from workers.app.logs import configure_logs
-from workers.app.serving import serve
+from workers.app.serving import relaying, serve
 from workers.cli.engine import RichReporter
-from workers.cli.relay import beside
-from workers.config.engine import connection_from, read_zeebe_settings
-from workers.config.intake import read_intake_settings
+from workers.config.cluster import connection_from
 from workers.config.settings import Settings, read_settings
 from workers.demo.run import run_demo
 
@@ -30,15 +26,15 @@ def demo(
     """Sample claims through four hours of a payer's bad day, in about a minute."""
     console = Console()
     settings = read_settings()
-    configure_logs("error", settings.log_format)
-    home = settings.reenvio_home / "demo"
-    config = dataclasses.replace(engine_config(), home=home / "engine")
+    configure_logs("error", settings.logs.format)
+    home = settings.home / "demo"
+    config = dataclasses.replace(settings.engine.config(), home=home / "engine")
     engine.stop(config)
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     broker = engine.start(config, RichReporter(console))
     try:
-        unexpected = asyncio.run(run_demo(console, broker, home))
+        unexpected = asyncio.run(run_demo(console, broker, settings.model_copy(update={"home": home})))
     except KeyboardInterrupt:
         console.print("Stopped.")
         raise typer.Exit(130) from None
@@ -51,10 +47,10 @@ def demo(
 def up() -> None:
     """Engine, database, models and workers in real time; Ctrl-C stops what this started."""
     settings = _settings()
-    if connection_from(read_zeebe_settings()):
+    if connection_from(settings.cluster):
         asyncio.run(_up(settings))
         return
-    config = engine_config()
+    config = settings.engine.config()
     ours = engine.status(config) is None
     engine.start(config, RichReporter(Console(stderr=True)))
     try:
@@ -86,24 +82,22 @@ def migrate() -> None:
 
 def _settings() -> Settings:
     settings = read_settings()
-    configure_logs(settings.log_level, settings.log_format)
+    configure_logs(settings.logs.level, settings.logs.format)
     return settings
 
 
 async def _up(settings: Settings) -> None:
     await migrate_database(settings)
     await _deploy(settings)
-    async with beside(settings):
+    async with relaying(settings):
         await _work(settings, frozenset(JobType))
 
 
 async def _work(settings: Settings, only: frozenset[JobType]) -> None:
-    cluster, intake = find_cluster(read_zeebe_settings(), engine_config()), read_intake_settings()
-    async with composition.running(settings, cluster) as app, serving_api(app.intake, intake):
-        drain = timedelta(seconds=settings.drain_seconds)
-        await serve(app, only, drain=drain, probes_at=settings.probes_at)
+    async with running(settings, find_cluster(settings)) as app, serving_api(app.intake, settings.api):
+        await serve(app, only)
 
 
 async def _deploy(settings: Settings) -> None:
-    async with composition.running(settings, find_cluster(read_zeebe_settings(), engine_config())) as app:
+    async with running(settings, find_cluster(settings)) as app:
         await app.deploy()

@@ -1,53 +1,48 @@
-"""Settings of the intake: how large, how soon, and where the HTTP interface listens."""
-
-from datetime import timedelta, tzinfo
+"""How large and how late claims may be, and where and from whom they are taken in over HTTP."""
 
 from pydantic import Field, SecretStr, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from gateways.tiss.lote import MAX_FILE_BYTES
-from workers.claims.reader import IntakeTerms
-from workers.config.settings import SettingsError, from_environment
+from workers.config.topic import SettingsError, Topic
 
 TOKEN_LENGTH = 32
 
 
-class IntakeSettings(BaseSettings):
-    """Each field is an environment variable of the same name in capitals."""
+class IntakeSettings(Topic):
+    """What files and deadlines are held to."""
 
-    model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True)
+    model_config = SettingsConfigDict(env_prefix="CLAIM_")
 
-    claim_deadline_hours: float = Field(default=48, gt=0, le=24 * 366)
-    claim_max_bytes: int = Field(default=10_000_000, ge=1_000, le=MAX_FILE_BYTES)
-    api_host: str = "127.0.0.1"
-    api_port: int | None = Field(default=None, ge=0, le=65535)
-    api_tokens: SecretStr | None = None
+    deadline_hours: float = Field(default=48, gt=0, le=24 * 366)
+    max_bytes: int = Field(default=10_000_000, ge=1_000, le=MAX_FILE_BYTES)
 
-    @field_validator("api_tokens")
+
+class ApiSettings(Topic):
+    """The HTTP interface; without a port there is none."""
+
+    model_config = SettingsConfigDict(env_prefix="API_")
+
+    host: str = "127.0.0.1"
+    port: int | None = Field(default=None, ge=0, le=65535)
+    tokens: SecretStr | None = None
+
+    @field_validator("tokens")
     @classmethod
     def _tokens_are_long(cls, given: SecretStr | None) -> SecretStr | None:
         if given is not None and any(len(token) < TOKEN_LENGTH for token in _split(given)):
             raise ValueError(f"each token needs at least {TOKEN_LENGTH} characters (`openssl rand -hex 32`)")
         return given
 
-    def terms(self, zone: tzinfo) -> IntakeTerms:
-        """What files and deadlines are held to."""
-        return IntakeTerms(self.claim_max_bytes, timedelta(hours=self.claim_deadline_hours), zone)
-
     @property
-    def tokens(self) -> tuple[str, ...]:
+    def accepted_tokens(self) -> tuple[str, ...]:
         """Who may use the HTTP interface; without anybody it does not start."""
-        if self.api_tokens is None:
+        if self.tokens is None:
             raise SettingsError(
                 "API_TOKENS is not set: give each system that may hand in claims a token of its own "
                 f"(at least {TOKEN_LENGTH} characters, separated by commas), or unset API_PORT."
             )
-        return _split(self.api_tokens)
-
-
-def read_intake_settings() -> IntakeSettings:
-    """The intake's settings from the environment."""
-    return from_environment(IntakeSettings)
+        return _split(self.tokens)
 
 
 def _split(given: SecretStr) -> tuple[str, ...]:

@@ -1,25 +1,25 @@
-"""Settings, read once from the environment, frozen and handed down."""
+"""The settings: read once from the environment, frozen, nested by topic and handed down."""
 
-from dataclasses import replace
-from datetime import timedelta
+import json
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
-from pydantic_settings import SettingsError as SourceError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from bpmn.names import JobType
-from domain.errors import Trouble, plain_words
+from domain.errors import plain_words
 from persistence.database.engine import sqlite_url
-from workers.runtime.handler import JobHandler
-
-
-class SettingsError(Trouble):
-    """Settings that cannot be used; the text names each variable and what is wrong with it."""
-
-    exit_code = 2
+from workers.config.cluster import ClusterSettings
+from workers.config.engine import EngineSettings
+from workers.config.events import EventSettings
+from workers.config.intake import ApiSettings, IntakeSettings
+from workers.config.retention import RetentionSettings
+from workers.config.topic import Environment, Topic
+from workers.config.topic import SettingsError as SettingsError
 
 
 class HandlerLimits(BaseModel):
@@ -31,74 +31,93 @@ class HandlerLimits(BaseModel):
     time_limit_seconds: float | None = Field(default=None, gt=0)
     at_once: int | None = Field(default=None, ge=1, le=10_000)
 
-    def applied_to(self, handler: JobHandler) -> JobHandler:
-        """The handler within these limits; a lock must outlive the handler it protects."""
-        lock = _seconds(self.lock_seconds) or handler.lock
-        time_limit = _seconds(self.time_limit_seconds) or handler.time_limit
-        if time_limit >= lock:
-            raise SettingsError(
-                f"HANDLER_LIMITS: {handler.type} may run {time_limit.total_seconds():g} s, but its job is "
-                f"locked for {lock.total_seconds():g} s only: give it a longer lock_seconds."
-            )
-        at_once = self.at_once or handler.at_once
-        return replace(handler, lock=lock, time_limit=time_limit, at_once=at_once)
+
+class LogSettings(Topic):
+    """What is logged, and how it looks."""
+
+    model_config = SettingsConfigDict(env_prefix="LOG_")
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "console"] = "console"
 
 
-def _seconds(number: float | None) -> timedelta | None:
-    return None if number is None else timedelta(seconds=number)
+class ProbeSettings(Topic):
+    """Where the probes listen; without a port there are none."""
+
+    model_config = SettingsConfigDict(env_prefix="HEALTH_")
+
+    host: str = "127.0.0.1"
+    port: int | None = Field(default=None, ge=0, le=65535)
 
 
-class Settings(BaseSettings):
-    """What every part needs; each field is an environment variable of the same name in capitals."""
+class PayerFiles(Topic):
+    """Who the payers are, or what the practice payer answers, and where exchanges are traced."""
 
-    model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True)
+    file: Path | None = Field(default=None, validation_alias="PAYERS_FILE")
+    script: Path | None = Field(default=None, validation_alias="PAYER_SCRIPT")
+    trace_dir: Path | None = Field(default=None, validation_alias="PAYER_TRACE_DIR")
 
-    reenvio_home: Path = Field(default_factory=lambda: platformdirs.user_data_path("reenvio"))
+
+def _read_json(given: object) -> object:
+    return json.loads(given) if isinstance(given, str) else given
+
+
+LimitsByType = Annotated[dict[JobType, HandlerLimits], NoDecode, BeforeValidator(_read_json)]
+"""JSON in the environment; text that is no JSON is reported with all other faults."""
+
+
+class GeneralSettings(Topic):
+    """What belongs to no topic."""
+
+    home: Path = Field(
+        default_factory=lambda: platformdirs.user_data_path("reenvio"), validation_alias="REENVIO_HOME"
+    )
     database_url: str | None = None
-    payer_script: Path | None = None
-    payers_file: Path | None = None
-    payer_trace_dir: Path | None = None
+    encryption_keys: SecretStr | None = None
     policy_file: Path | None = None
-    handler_limits: dict[JobType, HandlerLimits] = {}
+    handler_limits: LimitsByType = Field(default={})
     drain_seconds: float = Field(default=20.0, ge=0)
-    health_host: str = "127.0.0.1"
-    health_port: int | None = Field(default=None, ge=0, le=65535)
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    log_format: Literal["json", "console"] = "console"
+
+
+class Settings(GeneralSettings):
+    """Everything that can be set; `environment` is where PAYERS_FILE finds the secrets that it names."""
+
+    logs: LogSettings = LogSettings()
+    probes: ProbeSettings = ProbeSettings()
+    payers: PayerFiles = PayerFiles()
+    intake: IntakeSettings = IntakeSettings()
+    api: ApiSettings = ApiSettings()
+    events: EventSettings = EventSettings()
+    retention: RetentionSettings = RetentionSettings()
+    engine: EngineSettings = Field(default_factory=EngineSettings)
+    cluster: ClusterSettings = ClusterSettings()
+    environment: Mapping[str, str] = Field(default={}, repr=False, exclude=True)
 
     @property
     def database(self) -> str:
         """The database's address; an SQLite file in our home when none is set."""
-        return self.database_url or sqlite_url(self.reenvio_home / "reenvio.db")
-
-    @property
-    def probes_at(self) -> tuple[str, int] | None:
-        """Where the probes listen; None for no probes."""
-        return None if self.health_port is None else (self.health_host, self.health_port)
+        return self.database_url or sqlite_url(self.home / "reenvio.db")
 
 
-SettingsT = TypeVar("SettingsT", bound=BaseSettings)
+TOPICS: Mapping[str, type[Topic]] = {
+    name: field.annotation
+    for name, field in Settings.model_fields.items()
+    if isinstance(field.annotation, type) and issubclass(field.annotation, Topic)
+}
 
 
 def read_settings() -> Settings:
-    """Our settings from the environment."""
-    return from_environment(Settings)
-
-
-def from_environment(settings: type[SettingsT]) -> SettingsT:
-    """Read settings; all faults are told at once, each by the name of its variable."""
+    """The settings from the environment; all faults are reported at once, each by its variable's name."""
+    given = Environment(GeneralSettings)() | {name: Environment(topic)() for name, topic in TOPICS.items()}
     try:
-        return settings()
-    except SourceError as refused:  # text that is not even JSON
-        raise SettingsError(f"Settings from the environment do not fit. {refused}") from refused
+        return Settings.model_validate(given | {"environment": dict(os.environ)})
     except ValidationError as refused:
-        prefix = settings.model_config.get("env_prefix", "")
-        faults = (
-            f"{_variable(error['loc'], prefix)}: {plain_words(error['msg'])}" for error in refused.errors()
-        )
+        faults = (f"{_variable(error['loc'])}: {plain_words(error['msg'])}" for error in refused.errors())
         raise SettingsError("Settings from the environment do not fit. " + "; ".join(faults)) from refused
 
 
-def _variable(location: tuple[int | str, ...], prefix: str) -> str:
-    name = str(location[0])
+def _variable(location: tuple[int | str, ...]) -> str:
+    first, *rest = map(str, location)
+    topic, name = (TOPICS[first], rest[0]) if first in TOPICS else (GeneralSettings, first)
+    prefix = topic.model_config.get("env_prefix", "")
     return name if name.isupper() else f"{prefix}{name}".upper()  # an alias stands as it is

@@ -1,8 +1,7 @@
-"""Sets the stage for the demo, plays it and clears it away."""
+"""Prepares the demo, plays it and says how it ended."""
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.console import Console
 
@@ -22,31 +21,33 @@ from workers.demo.summary import summary, taken_twice, unmet, witness
 from workers.demo.worker_process import WorkerProcess
 
 
-async def run_demo(console: Console, broker: engine.RunningEngine, home: Path) -> int:
+async def run_demo(console: Console, broker: engine.RunningEngine, settings: Settings) -> int:
     """Play the demo on a running embedded engine; returns how many things ended otherwise than expected."""
     clock, cast = EngineClock(broker.management_url), samples()
     async with simulated_payers(scenario(cast), clock) as simulator:
-        settings = _settings(home, payers_file(simulator.url, await clock.now()))
+        settings = _with_payers(settings, payers_file(simulator.url, await clock.now()))
         await migrate_database(settings)
         async with running(settings, embedded(broker)) as app:
             await app.deploy()
-            worker = WorkerProcess(_environment(settings), home / "worker.log")
+            worker = WorkerProcess(_environment(settings), settings.home / "worker.log")
             people = People(app.desk, app.intake, simulator.ledger, cast)
-            stage = DemoParts(app.store, app.payer_limits, clock, worker, people, cast, await clock.now())
+            parts = DemoParts(app.store, app.payer_limits, clock, worker, people, cast, await clock.now())
             worker.start()
             try:
                 with screen_for(console) as screen:
-                    await FastForward(stage, screen.show, screen.announce).play()
+                    await FastForward(parts, screen.show, screen.announce).play()
             finally:
                 await asyncio.to_thread(worker.stop)  # meanwhile the payers go on answering it
             return await _conclude(console, app, simulator.ledger, cast)
 
 
-def _settings(home: Path, payers: str) -> Settings:
-    file = home / "payers.toml"
+def _with_payers(settings: Settings, payers: str) -> Settings:
+    """The same settings, but with payers and a database of the demo's own."""
+    file = settings.home / "payers.toml"
     file.write_text(payers, encoding="utf-8")
-    database = sqlite_url(home / "demo.db")
-    return Settings(reenvio_home=home, database_url=database, payers_file=file, payer_script=None)
+    files = settings.payers.model_copy(update={"file": file, "script": None})
+    database = sqlite_url(settings.home / "demo.db")
+    return settings.model_copy(update={"database_url": database, "payers": files})
 
 
 async def _conclude(console: Console, app: App, ledger: Ledger, cast: Sequence[Sample]) -> int:
@@ -61,10 +62,10 @@ async def _conclude(console: Console, app: App, ledger: Ledger, cast: Sequence[S
 def _environment(settings: Settings) -> dict[str, str]:
     """What the worker process must see to work on the demo's engine and database."""
     return {
-        "REENVIO_HOME": str(settings.reenvio_home),
-        "ENGINE_HOME": str(settings.reenvio_home / "engine"),
+        "REENVIO_HOME": str(settings.home),
+        "ENGINE_HOME": str(settings.home / "engine"),
         "DATABASE_URL": settings.database,
-        "PAYERS_FILE": str(settings.payers_file),
+        "PAYERS_FILE": str(settings.payers.file),
         "PAYER_SCRIPT": "",
         "LOG_FORMAT": "json",
         "ZEEBE_ADDRESS": "",

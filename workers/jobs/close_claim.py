@@ -4,8 +4,8 @@ from datetime import datetime
 
 from bpmn.names import Header, JobType
 from domain.claim_state import ClaimState
-from domain.ports import Clock
-from persistence.store import Store, Transaction
+from persistence.store import Transaction
+from workers.jobs.services import Services
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome
@@ -20,7 +20,7 @@ class Input(JobInput):
     protocol_number: str | None = None
 
 
-def close_claim(store: Store, clock: Clock) -> JobHandler:
+def close_claim(services: Services) -> JobHandler:
     """The handler; the end state comes from the task's header."""
 
     async def handle(job: Job, given: Input) -> Outcome:
@@ -30,8 +30,8 @@ def close_claim(store: Store, clock: Clock) -> JobHandler:
                 f"{job.element_id} needs the task header {Header.OUTCOME} with one of {', '.join(FINAL)}. "
                 "Correct it in the model, deploy it and migrate this instance."
             )
-        now = await clock.now()
-        await store.run(lambda tx: _close(tx, given, state, now))
+        now = await services.clock.now()
+        await services.store.run(lambda tx: _close(tx, given, state, now))
         return Complete()
 
     return JobHandler(type=JobType.CLOSE_CLAIM, variables=Input.names(), handle=typed(Input, handle))

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from time import perf_counter
 
 import structlog
 
@@ -10,60 +9,49 @@ from bpmn.names import JobType, Variable
 from domain.decision import Decision
 from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
-from domain.policy import Policy
-from domain.ports import Clock
 from persistence.repositories.draft import DecisionDraft
-from persistence.store import Store
+from workers.jobs.services import Services
 from workers.policy.ruling import Question, Ruling, outcome_of, rule
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Incident, Outcome, from_json, to_json
 
-PolicyNow = Callable[[], Policy]
-Stopwatch = Callable[[], float]
-"""Seconds since some moment; they pass by themselves, whatever is done to clocks."""
 log = structlog.get_logger(__name__)
 
 
-def retry_submission_backoff(
-    store: Store, policy: PolicyNow, clock: Clock, stopwatch: Stopwatch = perf_counter
-) -> JobHandler:
+def retry_submission_backoff(services: Services) -> JobHandler:
     """RN-BIL-004: 2 s to decide, 10 decisions at once."""
     return JobHandler(
         type=JobType.RETRY_SUBMISSION_BACKOFF,
         variables=(*VARIABLES, Variable.PAYER_ID),
-        handle=_deciding(store, lambda: policy().under("RN-BIL-004"), clock, stopwatch),
+        handle=_deciding(services, "RN-BIL-004"),
         lock=timedelta(seconds=30),
         time_limit=timedelta(seconds=2),
         at_once=10,
     )
 
 
-def analyze_retry(
-    store: Store, policy: PolicyNow, clock: Clock, stopwatch: Stopwatch = perf_counter
-) -> JobHandler:
+def analyze_retry(services: Services) -> JobHandler:
     """RN-BIL-005: 10 s activation, 5 s to decide, 50 jobs active."""
     return JobHandler(
         type=JobType.ANALYZE_RETRY,
         variables=(*VARIABLES, Variable.PAYER_ID),
-        handle=_deciding(store, lambda: policy().under("RN-BIL-005"), clock, stopwatch),
+        handle=_deciding(services, "RN-BIL-005"),
         lock=timedelta(seconds=10),
         time_limit=timedelta(seconds=5),
         at_once=50,
     )
 
 
-def _deciding(
-    store: Store, policy: PolicyNow, clock: Clock, stopwatch: Stopwatch
-) -> Callable[[Job], Awaitable[Outcome]]:
+def _deciding(services: Services, profile: str) -> Callable[[Job], Awaitable[Outcome]]:
     async def handle(job: Job) -> Outcome:
-        began = stopwatch()
-        now = await clock.now()
+        began = services.stopwatch()
+        now = await services.clock.now()
         try:
-            ruling = rule(_question(job), policy(), now)
+            ruling = rule(_question(job), services.policy().under(profile), now)
         except InvalidInput as refused:
             return Incident(str(refused))
-        recorded = await store.record(_draft(job, ruling, lambda: stopwatch() - began))
+        recorded = await services.store.record(_draft(job, ruling, lambda: services.stopwatch() - began))
         if recorded.is_new:
             _warn(ruling.decision)
         return from_json(recorded.result)
@@ -76,7 +64,7 @@ def _question(job: Job) -> Question:
     return Question(job.variables, job.headers, payer if isinstance(payer, str) else None)
 
 
-def _draft(job: Job, ruling: Ruling, elapsed: Stopwatch) -> DecisionDraft:
+def _draft(job: Job, ruling: Ruling, elapsed: Callable[[], float]) -> DecisionDraft:
     return DecisionDraft(
         job_key=job.key,
         process_instance_key=job.process_instance_key,

@@ -7,8 +7,7 @@ import structlog
 
 from bpmn.names import JobType, Variable
 from domain.ports import Clock
-from persistence.retention import Periods
-from persistence.store import Store
+from workers.jobs.services import Services
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Outcome
@@ -17,40 +16,35 @@ from workers.upkeep.retention import apply, remove_expired_records, set_due_anch
 log = structlog.get_logger(__name__)
 
 
-def clean_idempotency(store: Store, clock: Clock) -> JobHandler:
+def clean_idempotency(services: Services) -> JobHandler:
     """Hourly: idempotency records past their time to live."""
     return _maintenance(
-        JobType.CLEAN_IDEMPOTENCY,
-        clock,
-        lambda now: remove_expired_records(store, now),
+        JobType.CLEAN_IDEMPOTENCY, services.clock, lambda now: remove_expired_records(services.store, now)
     )
 
 
-def anchor_audit(store: Store, clock: Clock) -> JobHandler:
+def anchor_audit(services: Services) -> JobHandler:
     """Daily: seal the audit events of the days that are over."""
-    return _maintenance(JobType.ANCHOR_AUDIT, clock, lambda now: set_due_anchors(store, now))
+    return _maintenance(
+        JobType.ANCHOR_AUDIT, services.clock, lambda now: set_due_anchors(services.store, now)
+    )
 
 
-def apply_retention(store: Store, periods: Periods, clock: Clock) -> JobHandler:
+def apply_retention(services: Services) -> JobHandler:
     """Daily: what is past its period goes, unless it is on legal hold."""
 
     async def remove(now: datetime) -> int:
-        removed = await apply(store, periods, now)
+        removed = await apply(services.store, services.periods, now)
         if counted := {name.replace(" ", "_"): number for name, number in removed.items() if number}:
             log.info("retention_applied", **counted)
         return sum(removed.values())
 
-    return _maintenance(JobType.APPLY_RETENTION, clock, remove)
+    return _maintenance(JobType.APPLY_RETENTION, services.clock, remove)
 
 
-def start_claims(clock: Clock, start_received: Callable[[], Awaitable[int]]) -> JobHandler:
+def start_claims(services: Services) -> JobHandler:
     """Every five minutes: start the claims whose message got lost between our commit and the engine."""
-    return _maintenance(JobType.START_CLAIMS, clock, lambda _now: start_received())
-
-
-async def nothing_received() -> int:
-    """For workers without an intake."""
-    return 0
+    return _maintenance(JobType.START_CLAIMS, services.clock, lambda _now: services.start_received())
 
 
 def _maintenance(job_type: JobType, clock: Clock, work: Callable[[datetime], Awaitable[int]]) -> JobHandler:

@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from bpmn.names import Header, JobType
-from domain.ports import Clock
 from persistence.repositories.reviews import Notice
-from persistence.store import Store, Transaction
+from persistence.store import Transaction
+from workers.jobs.services import Services
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome
@@ -17,7 +17,7 @@ class Input(JobInput):
     claim_id: str
 
 
-def notify(store: Store, clock: Clock) -> JobHandler:
+def notify(services: Services) -> JobHandler:
     """The handler; recipient and template come from the task's headers."""
 
     async def handle(job: Job, given: Input) -> Outcome:
@@ -27,9 +27,9 @@ def notify(store: Store, clock: Clock) -> JobHandler:
                 f"{job.element_id} lacks the task headers {Header.RECIPIENT_GROUP} and {Header.TEMPLATE}. "
                 "Add them in the model, deploy it and migrate this instance."
             )
-        now = await clock.now()
+        now = await services.clock.now()
         notice = Notice(given.claim_id, recipient, template)
-        await store.run(lambda tx: _record(tx, notice, job.key, now))
+        await services.store.run(lambda tx: _record(tx, notice, job.key, now))
         return Complete()
 
     return JobHandler(type=JobType.NOTIFY, variables=Input.names(), handle=typed(Input, handle))

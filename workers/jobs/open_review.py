@@ -1,4 +1,4 @@
-"""open-review: puts a claim that no retry can mend on a person's desk, with the reason."""
+"""open-review: hands a claim that no retry can mend to a person, with the reason."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -6,11 +6,11 @@ from datetime import datetime
 
 from bpmn.names import JobType, ReviewReason
 from domain.claim_state import ClaimState
-from domain.ports import Clock
 from domain.redaction import redact
 from persistence.repositories.journal import CORRECTED
 from persistence.repositories.reviews import Review
-from persistence.store import Store, Transaction
+from persistence.store import Transaction
+from workers.jobs.services import Services
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Outcome
@@ -26,13 +26,14 @@ class Input(JobInput):
     retry_reason: str | None = None
 
 
-def open_review(store: Store, clock: Clock) -> JobHandler:
+def open_review(services: Services) -> JobHandler:
     """The handler; a redelivered job opens no second review."""
 
     async def handle(job: Job, given: Input) -> Outcome:
-        now = await clock.now()
+        now = await services.clock.now()
         review = Review(given.claim_id, given.review_round or 0, given.review_reason, _detail(given))
-        return Complete({"reviewId": await store.run(lambda tx: _open(tx, review, job.key, now))})
+        review_id = await services.store.run(lambda tx: _open(tx, review, job.key, now))
+        return Complete({"reviewId": review_id})
 
     return JobHandler(type=JobType.OPEN_REVIEW, variables=Input.names(), handle=typed(Input, handle))
 

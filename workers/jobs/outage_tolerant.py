@@ -1,19 +1,16 @@
 """What becomes of a job while the database is in trouble: it waits for as long as that may pass."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import TypeVar
 
 from persistence.database.engine import UNREACHABLE, DatabaseError, may_pass
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Fail, Outcome, Postpone
 
-Result = TypeVar("Result")
 PAUSE = timedelta(seconds=20)
-WRITE_AGAIN_SECONDS = 1.0
 BACKOFFS = {3: timedelta(seconds=20), 2: timedelta(seconds=60)}
 LAST_BACKOFF = timedelta(minutes=5)
 
@@ -41,17 +38,6 @@ def outage_tolerant(
         return Postpone(f"{job.type}: {_too_late(handler)}", PAUSE) if refuses() else None
 
     return replace(handler, handle=handle, late=late)
-
-
-async def kept(write: Callable[[], Awaitable[Result]]) -> Result:
-    """What must not get lost: written again and again while trouble may pass, as long as the job has time."""
-    while True:
-        try:
-            return await write()
-        except DatabaseError as error:
-            if not may_pass(error):
-                raise
-        await asyncio.sleep(WRITE_AGAIN_SECONDS)
 
 
 def _outcome(job: Job, error: Exception) -> Outcome:

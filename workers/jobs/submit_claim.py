@@ -15,15 +15,12 @@ from domain.claim_state import ClaimState
 from domain.errors import InvalidInput
 from domain.inputs import read_deadline
 from domain.payer_status import PayerLimits, PayerState
-from domain.ports import Clock
 from domain.redaction import redact
-from domain.submission import AccessDenied, PayerGateway, Settled, Submission, settle
+from domain.submission import AccessDenied, Settled, Submission, settle
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.attempts import AttemptResult
-from persistence.store import Store, Transaction
-from workers.jobs.decisions import PolicyNow
+from persistence.store import Transaction
 from workers.jobs.idempotent import Operation
-from workers.jobs.outage_tolerant import kept
 from workers.jobs.send_result import (
     access_denied,
     deadline_near,
@@ -36,9 +33,8 @@ from workers.jobs.send_result import (
     report,
     stored_answer,
 )
+from workers.jobs.services import Services
 from workers.payers.admission import PayerChange, locked
-from workers.payers.limits import LimitsByPayer
-from workers.payers.waking import Waker
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome, Throw
@@ -59,25 +55,7 @@ SEND_ONCE = Operation(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SendServices:
-    """What a send needs; without a cipher no file goes along."""
-
-    store: Store
-    payer: PayerGateway
-    policy: PolicyNow
-    clock: Clock
-    waker: Waker
-    payer_limits: LimitsByPayer
-    cipher: Cipher | None = None
-
-    def limits_of(self, payer_id: str) -> PayerLimits:
-        """The payer's limits, with the policy's reserve for a person before a deadline."""
-        reserve = timedelta(seconds=self.policy().limits.reserve_seconds)
-        return replace(self.payer_limits.of(payer_id), reserve=reserve)
-
-
-def submit_claim(services: SendServices) -> JobHandler:
+def submit_claim(services: Services) -> JobHandler:
     """The handler; its lock outlives the slowest payer."""
 
     async def handle(job: Job, given: Input) -> Outcome:
@@ -96,9 +74,9 @@ def submit_claim(services: SendServices) -> JobHandler:
     )
 
 
-async def _submit(services: SendServices, job: Job, claim: Candidate) -> Outcome:
+async def _submit(services: Services, job: Job, claim: Candidate) -> Outcome:
     """Begin, send, finish."""
-    began, limits = await services.clock.now(), services.limits_of(claim.payer_id)
+    began, limits = await services.clock.now(), _limits(services, claim.payer_id)
     terms = _Terms(limits, services.cipher, began)
     begun = await services.store.run(lambda tx: _begin(tx, job, claim, terms))
     if not isinstance(begun, Submission):
@@ -106,7 +84,7 @@ async def _submit(services: SendServices, job: Job, claim: Candidate) -> Outcome
     result = await services.payer.send(begun, began)
     settled = settle(result, answer_was_lost_before=begun.after_lost_answer)
     send = _Send(begun, settled, began, await services.clock.now())
-    change = await kept(lambda: services.store.run(lambda tx: _finish(tx, send, limits)))
+    change = await services.store.run_until_written(lambda tx: _finish(tx, send, limits))
     await services.waker.after(change, send.ended)
     return report(begun, settled, began)
 
@@ -192,3 +170,9 @@ async def _finish(tx: Transaction, send: _Send, limits: PayerLimits) -> PayerCha
     await tx.attempts.finish(sent.claim_id, sent.attempt, result, now=send.began)
     await record(tx, sent, settled, send.began)
     return change
+
+
+def _limits(services: Services, payer_id: str) -> PayerLimits:
+    """The payer's limits, with the policy's reserve for a person before a deadline."""
+    reserve = timedelta(seconds=services.policy().limits.reserve_seconds)
+    return replace(services.payer_limits.of(payer_id), reserve=reserve)

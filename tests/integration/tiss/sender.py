@@ -8,7 +8,6 @@ import json
 import sys
 
 from domain.submission import PayerGateway
-from gateways.clock import WallClock
 from gateways.tiss.gateway import TissGateway
 from gateways.tiss.validation import Schemas
 from persistence.database.engine import open_database
@@ -16,13 +15,12 @@ from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
+from tests.support.services import services
 from tests.support.tiss_client import open_client
 from tests.support.tiss_samples import LOGIN, NOW, PAYER, file_bytes, file_text, payer
 from workers.app.logs import configure_logs
-from workers.jobs.submit_claim import SendServices, submit_claim
+from workers.jobs.submit_claim import submit_claim
 from workers.payers.limits import LimitsByPayer, limits_by_payer
-from workers.payers.waking import Waker
-from workers.policy import PolicySource
 from workers.runtime import Incident, Job, Throw
 
 CLAIMS = 8
@@ -37,9 +35,8 @@ async def keep(store: Store, cipher: Cipher, number: int) -> None:
 
 async def send_all(store: Store, gateway: PayerGateway, limits: LimitsByPayer, first: int) -> list[str]:
     """Submit the claims of this process at once."""
-    cipher, waker = cipher_of(new_key("k1")), Waker(store, limits)
-    policy = PolicySource(None).current
-    handler = submit_claim(SendServices(store, gateway, policy, WallClock(), waker, limits, cipher))
+    cipher = cipher_of(new_key("k1"))
+    handler = submit_claim(services(store, payer=gateway, payer_limits=limits, cipher=cipher))
 
     async def one(number: int) -> str:
         await keep(store, cipher, number)

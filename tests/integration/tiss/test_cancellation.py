@@ -4,18 +4,16 @@ from dataclasses import replace
 
 from domain.payer_status import PayerLimits
 from domain.submission import Accepted, Duplicate, Failed, Submission
-from gateways.clock import WallClock
 from gateways.tiss.gateway import TissGateway
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
 from tests.integration.tiss.stage import Stage, stage
+from tests.support.services import services
 from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text, payer
-from workers.jobs.submit_claim import SendServices, submit_claim
+from workers.jobs.submit_claim import submit_claim
 from workers.payers.channels import PayerChannel, gateway_to
 from workers.payers.limits import LimitsByPayer
-from workers.payers.waking import Waker
-from workers.policy import load_policy
 from workers.runtime import Job, Throw
 
 LOST_ONCE = {"rules": [{"arrivals": [1], "then": {"do": "lose-answer", "how": "reset"}}]}
@@ -104,8 +102,7 @@ async def submit(store: Store, played: Stage, retry: int) -> Throw:
     channel = PayerChannel(payer(), played.client, played.client)
     payers = gateway_to({PAYER: channel}, store)
     limits = LimitsByPayer({PAYER: PayerLimits(per_minute=None)})
-    waker = Waker(store, limits)
-    handler = submit_claim(SendServices(store, payers, load_policy, WallClock(), waker, limits, cipher))
+    handler = submit_claim(services(store, payer=payers, payer_limits=limits, cipher=cipher))
     variables = {"claimId": claim_id, "payerId": PAYER, "retryCount": retry}
     outcome = await handler.handle(Job(retry + 1, handler.type, "Task", 1, 3, {}, variables))
     assert isinstance(outcome, Throw)

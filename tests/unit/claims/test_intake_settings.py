@@ -3,8 +3,7 @@
 import pytest
 
 from workers.api.tokens import TokenCheck
-from workers.config.intake import read_intake_settings
-from workers.config.settings import SettingsError
+from workers.config.settings import SettingsError, read_settings
 
 ONE, TWO = "a" * 32, "b" * 40
 
@@ -12,20 +11,20 @@ ONE, TWO = "a" * 32, "b" * 40
 def test_without_tokens_the_interface_refuses_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("API_TOKENS", raising=False)
     with pytest.raises(SettingsError, match="API_TOKENS"):
-        _ = read_intake_settings().tokens
+        _ = read_settings().api.accepted_tokens
 
 
 @pytest.mark.parametrize("text", ["short", f"{ONE},short", f"{ONE},", ","])
 def test_a_short_token_is_refused_without_being_shown(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("API_TOKENS", text)
     with pytest.raises(SettingsError, match="at least 32 characters") as refused:
-        read_intake_settings()
+        read_settings()
     assert ONE not in str(refused.value)
 
 
 def test_several_tokens_open_the_same_door(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_TOKENS", f"{ONE}, {TWO}")
-    door = TokenCheck(read_intake_settings().tokens)
+    door = TokenCheck(read_settings().api.accepted_tokens)
     assert door.admits(f"Bearer {ONE}")
     assert door.admits(f"bearer {TWO}")
 

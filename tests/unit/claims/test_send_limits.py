@@ -9,7 +9,8 @@ from bpmn.names import JobType
 from tests.support.payers_file import payers_file
 from workers.claims.examination import Channels
 from workers.config.settings import HandlerLimits, SettingsError
-from workers.payers.channels import open_channels, outlasting, slowest
+from workers.jobs.limits import outlasting, slowest
+from workers.payers.channels import open_channels
 from workers.runtime import Complete, Job, JobHandler, Outcome
 
 PAYERS = """

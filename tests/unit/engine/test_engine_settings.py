@@ -6,11 +6,13 @@ import pytest
 
 from gateways.zeebe.connection import OAuth, Plaintext, Saas, Tls, ZeebeConnection, ZeebeConnectionError
 from gateways.zeebe.engine import FixedPorts
-from workers.config.engine import EngineSettings, ZeebeSettings, connection_from
+from workers.config.cluster import ClusterSettings, connection_from
+from workers.config.engine import EngineSettings
+from workers.config.settings import read_settings
 
 VARIABLES = [
     *(f"ENGINE_{name.upper()}" for name in EngineSettings.model_fields),
-    *(name.upper() for name in ZeebeSettings.model_fields),
+    *(name.upper() for name in ClusterSettings.model_fields),
     "JAVA_HOME",
 ]
 CREDENTIALS = {"ZEEBE_CLIENT_ID": "ana", "ZEEBE_CLIENT_SECRET": "hidden"}
@@ -26,7 +28,7 @@ def empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def connection(monkeypatch: pytest.MonkeyPatch, **variables: str) -> ZeebeConnection | None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    return connection_from(ZeebeSettings())
+    return connection_from(read_settings().cluster)
 
 
 def advice(monkeypatch: pytest.MonkeyPatch, **variables: str) -> str:
@@ -37,7 +39,7 @@ def advice(monkeypatch: pytest.MonkeyPatch, **variables: str) -> str:
 
 
 def test_the_engine_has_a_default_for_everything() -> None:
-    config = EngineSettings().config()
+    config = read_settings().engine.config()
     assert (config.version, config.memory, config.ports) == ("8.6.0", "512m", FixedPorts())
     assert (config.archive, config.mirror, config.java_home) == (None, None, None)
 
@@ -49,14 +51,14 @@ def test_the_engines_settings_come_from_the_environment(
     monkeypatch.setenv("ENGINE_HOME", str(tmp_path))
     monkeypatch.setenv("ENGINE_GRPC_PORT", "26600")
     monkeypatch.setenv("JAVA_HOME", "/opt/java")
-    config = EngineSettings().config()
+    config = read_settings().engine.config()
     assert (config.version, config.home, config.ports.grpc) == ("8.7.1", tmp_path, 26600)
     assert config.java_home == Path("/opt/java")
 
 
 def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "")
-    assert EngineSettings().config().java_home is None
+    assert read_settings().engine.config().java_home is None
     assert connection(monkeypatch, ZEEBE_ADDRESS="") is None
 
 
@@ -135,4 +137,4 @@ def test_an_address_of_an_unknown_kind_is_refused(monkeypatch: pytest.MonkeyPatc
 def test_secrets_are_not_in_the_repr(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ZEEBE_CLIENT_SECRET", "hidden")
     monkeypatch.setenv("ENGINE_MIRROR", "https://ana:hidden@mirror.example")
-    assert "hidden" not in repr(ZeebeSettings()) + repr(EngineSettings())
+    assert "hidden" not in repr(read_settings())

@@ -1,0 +1,44 @@
+"""What the topics of the settings are made of, and how the environment is read for one."""
+
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from domain.errors import Trouble
+
+
+class SettingsError(Trouble):
+    """Settings that cannot be used; the text names each variable and what is wrong with it."""
+
+    exit_code = 2
+
+
+class Topic(BaseSettings):
+    """Frozen values, each named as its environment variable after the topic's prefix.
+
+    Building one reads nothing: only `read_settings` looks into the environment.
+    """
+
+    model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True, populate_by_name=True)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003  # the signature is pydantic's
+        init_settings: PydanticBaseSettingsSource,
+        *_unread: PydanticBaseSettingsSource,
+        **_unread_by_name: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is given counts, and nothing else."""
+        return (init_settings,)
+
+
+class Environment(EnvSettingsSource):
+    """A topic's values in the environment: a field with an alias has that variable and no second one."""
+
+    def __init__(self, topic: type[Topic]) -> None:
+        super().__init__(topic)
+        self.config = self.config | {"populate_by_name": False, "validate_by_name": False}

@@ -1,0 +1,51 @@
+"""What job handlers work with."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from domain.policy import Policy
+from domain.ports import Clock
+from domain.submission import PayerGateway
+from gateways.tiss.probe import is_up
+from persistence.encryption.cipher import Cipher
+from persistence.retention import Periods
+from persistence.store import Store
+from workers.jobs.limits import JobLimits
+from workers.payers.limits import LimitsByPayer
+from workers.payers.waking import Waker
+from workers.upkeep.probing import Probe
+
+PolicyNow = Callable[[], Policy]
+
+
+async def nothing_received() -> int:
+    """For workers without an intake."""
+    return 0
+
+
+def nobody_to_tell() -> None:
+    """For workers that take on jobs whatever the database does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """Handed to every handler's factory; without a cipher no file is sent and no operation's result is kept.
+
+    `stopwatch` counts seconds that pass by themselves, whatever is done to clocks. `doubt` is told when the
+    database may be away.
+    """
+
+    store: Store
+    clock: Clock
+    payer: PayerGateway
+    policy: PolicyNow
+    waker: Waker
+    payer_limits: LimitsByPayer
+    cipher: Cipher | None = None
+    periods: Periods = field(default_factory=Periods)
+    limits: JobLimits = field(default_factory=JobLimits)
+    start_received: Callable[[], Awaitable[int]] = nothing_received
+    probe: Probe = is_up
+    doubt: Callable[[], None] = nobody_to_tell
+    stopwatch: Callable[[], float] = perf_counter

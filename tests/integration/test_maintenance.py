@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from bpmn.names import JobType
+from domain.retention import YEAR
 from gateways.practice.scripted import Script, ScriptedPayer
 from persistence.repositories.idempotency import OperationKey, OperationTerms
-from persistence.retention import YEAR
 from persistence.store import Store
 from tests.support.builders import NOW, draft, later
 from workers.jobs import all_handlers

@@ -13,6 +13,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 
 from bpmn.names import JobType, model_paths
 from domain.ports import Clock
+from domain.retention import Periods
 from domain.submission import PayerGateway
 from gateways.clock import EngineClock, WallClock
 from gateways.practice.scripted import Script, ScriptedPayer, read_script
@@ -22,7 +23,6 @@ from gateways.zeebe.connection import Plaintext, ZeebeConnection, open_channel
 from persistence.database.engine import open_database
 from persistence.encryption.cipher import Cipher
 from persistence.migrations import migrate
-from persistence.retention import Periods
 from persistence.store import Store
 from workers.app.metrics import RuntimeMetrics
 from workers.app.runtime_log import log_event

@@ -21,7 +21,7 @@ from workers.app.serving import stop_on_signal
 from workers.cli.database import with_store
 from workers.config.memory import MemorySettings, read_memory_settings
 from workers.config.settings import Settings, SettingsError, read_settings
-from workers.upkeep.relay import Relay
+from workers.upkeep.relay import Relay, RelayTerms
 
 log = structlog.get_logger(__name__)
 
@@ -54,7 +54,7 @@ async def beside(settings: Settings) -> AsyncIterator[None]:
     sink = memory.sink(settings.reenvio_home)
     try:
         checked = await check_sink(sink, memory)
-        carrying = asyncio.create_task(relay_of(Store(database), checked).run(stop))
+        carrying = asyncio.create_task(relay_of(Store(database), checked).run(stop, random.Random()))  # noqa: S311  # jitter
         try:
             yield
         finally:
@@ -68,7 +68,7 @@ async def beside(settings: Settings) -> AsyncIterator[None]:
 def relay_of(store: Store, sink: EventSink) -> Relay:
     """A relay of this process."""
     name = f"{socket.gethostname()[:40]}-{os.getpid()}"
-    return Relay(store, sink, WallClock(), name=name, rng=random.Random())  # noqa: S311  # jitter
+    return Relay(store, sink, WallClock(), RelayTerms(name))
 
 
 async def check_sink(sink: RedisStream | FileSink, memory: MemorySettings) -> EventSink:
@@ -128,7 +128,7 @@ async def _carry_all(carrier: Relay) -> None:
 async def _carry_on(carrier: Relay) -> None:
     with stop_on_signal() as stop:
         log.info("relay_started")
-        await carrier.run(stop)
+        await carrier.run(stop, random.Random())  # noqa: S311  # jitter
         log.info("relay_stopped")
 
 

@@ -7,12 +7,12 @@ from typing import Literal
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from domain.retention import LOG_YEARS_AT_LEAST, YEAR, Periods
 from gateways.file_sink import FileSink
 from gateways.redis import RedisStream, open_stream
 from gateways.sink import SinkError
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import open_cipher, reading_cipher
-from persistence.retention import LOG_YEARS_AT_LEAST, YEAR, Periods
 from workers.config.settings import SettingsError, from_environment
 
 EVENTS_FILE = "events.jsonl"

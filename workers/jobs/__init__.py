@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from domain.ports import Clock
+from domain.retention import Periods
 from domain.submission import PayerGateway
 from persistence.encryption.cipher import Cipher
-from persistence.retention import Periods
 from persistence.store import Store
 from workers.jobs.close_claim import close_claim
 from workers.jobs.decisions import PolicyNow, analyze_retry, retry_submission_backoff

@@ -7,7 +7,7 @@ import structlog
 
 from bpmn.names import JobType, Variable
 from domain.ports import Clock
-from persistence.retention import Periods
+from domain.retention import Periods
 from persistence.store import Store
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job

@@ -12,10 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerStatus
+from domain.retention import Periods
 from domain.slots import Slot
 from persistence.repositories.claims import Wanted
 from persistence.repositories.idempotency import OperationKey, OperationStatus, OperationTerms
-from persistence.retention import AREAS, Periods
+from persistence.retention import AREAS
 from persistence.store import Store, Transaction
 from persistence.tables import metadata
 from tests.contract.persistence.filling import fill

@@ -1,22 +1,26 @@
 """One job, one transaction: the repositories, and the unit of work that commits them together."""
 
 import asyncio
-import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy.exc import DBAPIError, ProgrammingError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from persistence.audit.anchors import Anchors
 from persistence.audit.events import Audit
 from persistence.audit.verification import Verification
-from persistence.database.engine import DatabaseError, answers, has_waited, looking, may_pass, reachable
+from persistence.database.engine import answers, looking
 from persistence.database.group_commit import GroupCommit
+from persistence.database.trouble import (
+    UNREACHABLE,
+    DatabaseError,
+    is_worth_repeating,
+    may_pass,
+    reachable,
+)
 from persistence.decision_log import DecisionLog
 from persistence.export import Export
 from persistence.repositories.attempts import Attempts
@@ -37,13 +41,10 @@ from persistence.retention import ExpiredRecords
 Result = TypeVar("Result")
 PAUSES_SECONDS = (0.02, 0.1, 0.3)
 """Before each of the three repetitions that RN-BIL-005 8.2 gives to writing the log and to scheduling."""
-PASSING = (DBAPIError, PoolTimeoutError, OSError)
 NO_ANSWER = "the database does not answer"
 BELIEVED_SECONDS = 30.0
 """How long a refused write counts: longer than the pause after which the job that met it tries again."""
 TRIAL_SECONDS = 5.0
-TRIAL_BYTES = 32_768
-"""More than the free space of a page, so that a full disk shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +85,11 @@ Opened = Callable[[], AbstractAsyncContextManager[Transaction]]
 
 
 class Store:
-    """The door to the database."""
+    """Transactions on one database, and whether it takes writes at the moment."""
 
-    def __init__(
-        self,
-        engine: AsyncEngine,
-        *,
-        seconds: Callable[[], float] = time.monotonic,
-        noise: Callable[[int], str] = secrets.token_hex,
-    ) -> None:
+    def __init__(self, engine: AsyncEngine, *, seconds: Callable[[], float] = time.monotonic) -> None:
         self._engine = engine
         self._seconds = seconds
-        self._noise = noise
         self._decisions = GroupCommit(self._record, key=lambda draft: draft.claim_id)
         self._refusal: RefusedWrite | None = None
 
@@ -130,8 +124,8 @@ class Store:
         for pause in PAUSES_SECONDS:
             try:
                 return await _once(work, opened)
-            except PASSING as error:
-                if isinstance(error, ProgrammingError) or has_waited(error):
+            except UNREACHABLE as error:
+                if not is_worth_repeating(error):
                     raise
                 await asyncio.sleep(pause)
         return await _once(work, opened)
@@ -182,7 +176,7 @@ class Store:
     async def _try_to_write(self) -> None:
         with suppress(DatabaseError, TimeoutError):
             async with asyncio.timeout(TRIAL_SECONDS):
-                await self.run(lambda tx: tx.idempotency.leave_no_trace(self._noise(TRIAL_BYTES)))
+                await self.run(lambda tx: tx.idempotency.try_to_write())
 
 
 async def _once(work: Work[Result], opened: Opened) -> Result:

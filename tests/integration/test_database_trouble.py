@@ -12,14 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gateways.clock import WallClock
 from gateways.practice.scripted import Script, ScriptedPayer
-from persistence.database.engine import (
-    DatabaseError,
-    PoolLimits,
-    has_waited,
-    may_pass,
-    open_database,
-    sqlite_url,
-)
+from persistence.database.engine import PoolLimits, open_database, sqlite_url
+from persistence.database.trouble import DatabaseError, has_waited, may_pass
 from persistence.migrations import migrate
 from persistence.store import Store
 from tests.support.database_cable import Cable

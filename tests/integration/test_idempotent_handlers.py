@@ -10,7 +10,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.submission import Accepted, Failed, SendOutcome, Submission, Unavailable
-from persistence.database.engine import DatabaseError, open_database
+from persistence.database.engine import open_database
+from persistence.database.trouble import DatabaseError
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.idempotency import OperationStatus

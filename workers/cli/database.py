@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from domain.claim import CLAIM_ID_SHAPE, ClaimId
-from persistence.database.engine import open_database, reachable
+from persistence.database.engine import open_database
+from persistence.database.trouble import reachable
 from persistence.store import Store
 from workers.app.logs import configure_logs
 from workers.app.schema import require_current

@@ -11,7 +11,7 @@ import structlog
 
 from domain.ports import Clock
 from gateways.sink import EventSink, OutgoingEvent, SinkError
-from persistence.database.engine import DatabaseError
+from persistence.database.trouble import DatabaseError
 from persistence.repositories.outbox import Lag, OutboxEvent, WaitingEvent
 from persistence.store import Store, Transaction
 from workers.runtime.timings import Backoff

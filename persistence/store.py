@@ -63,19 +63,19 @@ class Transaction:
         self.attempts = Attempts(connection)
         self.audit = Audit(connection)
         self.claims = Claims(connection)
+        self.decision_log = DecisionLog(connection)
         self.decisions = Decisions(connection)
+        self.expired = ExpiredRecords(connection)
         self.export = Export(connection)
         self.holds = LegalHolds(connection)
         self.idempotency = IdempotencyRecords(connection)
         self.journal = Journal(connection)
         self.leases = Leases(connection)
-        self.ledger = DecisionLog(connection)
         self.notices = Notices(connection)
         self.outbox = Outbox(connection)
         self.payers = Payers(connection)
         self.payloads = Payloads(connection)
         self.policies = Policies(connection)
-        self.remains = ExpiredRecords(connection)
         self.reviews = Reviews(connection)
         self.verification = Verification(connection)
 
@@ -137,7 +137,7 @@ class Store:
 
     async def _record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
         with self._noted():  # here too: whoever asked may have stopped waiting
-            return await self._tried(lambda tx: tx.ledger.record(drafts), self.transaction)
+            return await self._tried(lambda tx: tx.decision_log.record(drafts), self.transaction)
 
     @contextmanager
     def _noted(self) -> Iterator[None]:

@@ -136,7 +136,7 @@ async def _clean_up(store: Store) -> None:
 
 
 async def _retention(store: Store) -> None:
-    await store.run(lambda tx: tx.remains.remove(DECISIONS, Periods(), now=ALL_EXPIRED, limit=CLEANED))
+    await store.run(lambda tx: tx.expired.remove(DECISIONS, Periods(), now=ALL_EXPIRED, limit=CLEANED))
 
 
 async def prepared(stack: AsyncExitStack, name: str, size: int) -> Subject:

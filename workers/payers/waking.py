@@ -11,7 +11,7 @@ from domain.breaker import aged, is_free
 from domain.errors import Trouble
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.slots import latest, opening
-from gateways.zeebe.commands import ZeebeCommands
+from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.store import Store, Transaction
 from workers.payers.admission import PayerChange
 from workers.payers.limits import LimitsByPayer
@@ -32,7 +32,7 @@ def by_message(commands: ZeebeCommands) -> WakeUp:
     """Wakes by the message that a person's `retry-now` is, too."""
 
     async def wake_up(claim_id: str) -> None:
-        await commands.publish(Message.RETRY_NOW, claim_id, {}, keep=KEEP)
+        await commands.publish(ProcessMessage(Message.RETRY_NOW, claim_id, {}, KEEP))
 
     return wake_up
 

@@ -50,7 +50,7 @@ async def _set_next_anchor(tx: Transaction, now: datetime) -> bool:
 async def preview(store: Store, periods: Periods, now: datetime) -> Mapping[str, int]:
     """What would be removed now."""
     async with store.reading() as tx:
-        return await tx.remains.count(periods, now=now)
+        return await tx.expired.count(periods, now=now)
 
 
 async def apply(
@@ -61,11 +61,11 @@ async def apply(
     The areas take turns, so that a run that is cut short leaves none of them behind. What the removed
     decisions are counted into is not due before the next run: a dry run tells what a run removes.
     """
-    forgotten = await store.run(lambda tx: tx.remains.forget_statistics(periods, now=now))
+    forgotten = await store.run(lambda tx: tx.expired.forget_statistics(periods, now=now))
     removed: Counter[str] = Counter()
 
     async def has_more(area: Area) -> bool:
-        gone = await store.run(lambda tx: tx.remains.remove(area, periods, now=now, limit=limits.batch))
+        gone = await store.run(lambda tx: tx.expired.remove(area, periods, now=now, limit=limits.batch))
         removed[area.name] += gone
         return gone == limits.batch
 

@@ -28,15 +28,15 @@ _GIVEN_UP = ("Application run failed", "Failed to start broker")
 _STACK_FRAME = ("\tat ", "\t... ")
 
 
-def write_log_settings(config: EngineConfig) -> Path:
+def write_log_settings(config: EngineConfig) -> None:
     """Give each start a log of its own, and tell the broker's logger when to roll it over."""
     config.log_file.parent.mkdir(parents=True, exist_ok=True)
     if config.log_file.exists():
         config.log_file.replace(config.log_file.with_name("broker.before.log"))
     rolled = config.log_file.with_name("broker.%i.log")
-    settings = config.home / "log4j2.xml"
-    settings.write_text(_LOG4J.format(file=quoteattr(str(config.log_file)), pattern=quoteattr(str(rolled))))
-    return settings
+    config.log_settings_file.write_text(
+        _LOG4J.format(file=quoteattr(str(config.log_file)), pattern=quoteattr(str(rolled)))
+    )
 
 
 def log_tail(config: EngineConfig, lines: int) -> list[str]:

@@ -146,7 +146,7 @@ async def test_areas_take_turns_so_that_none_waits_for_another(store: Store, dat
 async def test_errors_stay_counted_when_their_decisions_are_gone(stories: Store) -> None:
     await apply(stories, PERIODS, SIX_YEARS, limits=RemovalLimits(1))
     async with stories.reading() as tx:
-        [(day, classification, _, number)] = await tx.remains.statistics()
+        [(day, classification, _, number)] = await tx.expired.statistics()
     assert (day, classification, number) == (NOW.date(), "TRANSIENT", 1)
 
 

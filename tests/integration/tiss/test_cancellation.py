@@ -115,6 +115,6 @@ async def submit(store: Store, played: Stage, retry: int) -> Throw:
 async def test_while_the_payer_cannot_be_asked_nothing_is_sent() -> None:
     async with stage(LOST_ONCE, {"cancel_when_ambiguous": True}) as played:
         await gateway(played).send(FIRST, NOW)
-        await played.simulator.close_door()
+        await played.simulator.stop_listening()
         assert isinstance(await gateway(played).send(AGAIN, NOW), Failed)
     assert played.verdicts == ["taken"]

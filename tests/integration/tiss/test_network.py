@@ -78,11 +78,11 @@ def silent_port(backlog: int = 5) -> Iterator[int]:
 
 async def test_a_closed_port_refuses() -> None:
     async with stage() as played:
-        await played.simulator.close_door()
+        await played.simulator.stop_listening()
         outcome = await played.client.submit(lote(), CALL)
         assert isinstance(outcome, PayerDown)
         assert outcome.code == "NET:REFUSED"
-        await played.simulator.open_door()
+        await played.simulator.listen()
         assert isinstance(await played.client.submit(lote(), CALL), Taken)
 
 

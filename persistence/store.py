@@ -34,7 +34,6 @@ from persistence.repositories.legal_holds import LegalHolds
 from persistence.repositories.outbox import Outbox
 from persistence.repositories.payers import Payers
 from persistence.repositories.payloads import Payloads
-from persistence.repositories.policies import Policies
 from persistence.repositories.reviews import Notices, Reviews
 from persistence.retention import ExpiredRecords
 
@@ -75,7 +74,6 @@ class Transaction:
         self.outbox = Outbox(connection)
         self.payers = Payers(connection)
         self.payloads = Payloads(connection)
-        self.policies = Policies(connection)
         self.reviews = Reviews(connection)
         self.verification = Verification(connection)
 

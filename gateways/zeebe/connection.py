@@ -68,13 +68,6 @@ class Saas:
 ZeebeConnection = Plaintext | Tls | OAuth | Saas
 
 
-def address_of(connection: ZeebeConnection) -> str:
-    """Where the gateway is, as a person may read it."""
-    if isinstance(connection, Saas):
-        return f"{connection.cluster_id}.{connection.region}.zeebe.camunda.io:443"
-    return connection.address
-
-
 def open_channel(connection: ZeebeConnection) -> grpc.aio.Channel:
     """A channel that keeps itself alive and finds a gateway again that was away."""
     options = channel_options()

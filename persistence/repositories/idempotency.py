@@ -1,4 +1,4 @@
-"""RN-IdempotencyRecord: an operation runs once; who comes second gets its result, or is told to wait."""
+"""RN-IdempotencyRecord: an operation runs once; who comes second gets its result, or waits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

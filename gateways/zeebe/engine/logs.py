@@ -23,7 +23,7 @@ _LOG4J = """<?xml version="1.0" encoding="UTF-8"?>
 </Configuration>
 """
 _LOOK_AGAIN_SECONDS = 0.3
-_LAST_WORDS = 15
+_LAST_MESSAGES = 15
 _GIVEN_UP = ("Application run failed", "Failed to start broker")
 _STACK_FRAME = ("\tat ", "\t... ")
 
@@ -48,15 +48,15 @@ def log_tail(config: EngineConfig, lines: int) -> list[str]:
         return []
 
 
-def last_words(config: EngineConfig) -> list[str]:
+def last_messages(config: EngineConfig) -> list[str]:
     """The last lines that say something: without the frames of Java's stack traces."""
-    spoken = [line for line in log_tail(config, 500) if line.strip() and not line.startswith(_STACK_FRAME)]
-    return spoken[-_LAST_WORDS:]
+    messages = [line for line in log_tail(config, 500) if line.strip() and not line.startswith(_STACK_FRAME)]
+    return messages[-_LAST_MESSAGES:]
 
 
 def has_given_up(config: EngineConfig) -> bool:
     """Whether the broker said that it cannot start; its process may stay all the same."""
-    return any(words in line for line in log_tail(config, 500) for words in _GIVEN_UP)
+    return any(phrase in line for line in log_tail(config, 500) for phrase in _GIVEN_UP)
 
 
 def follow_log(config: EngineConfig) -> Iterator[str]:

@@ -9,7 +9,7 @@ import psutil
 
 from gateways.zeebe.engine.config import EngineConfig, RunningEngine
 from gateways.zeebe.engine.errors import EngineError
-from gateways.zeebe.engine.logs import has_given_up, last_words
+from gateways.zeebe.engine.logs import has_given_up, last_messages
 from gateways.zeebe.engine.process import exit_code, has_ended
 
 _LOOK_AGAIN_SECONDS = 0.2
@@ -65,7 +65,7 @@ def _died(config: EngineConfig, code: int | None) -> BrokerDiedError:
         f"The engine ended while it was starting{how}: its last log lines say why; "
         "if its data is damaged or of another version, move the folder "
         f"{config.data_folder} away and start again.",
-        log_lines=last_words(config),
+        log_lines=last_messages(config),
     )
 
 
@@ -73,5 +73,5 @@ def _too_slow(config: EngineConfig) -> EngineError:
     return EngineError(
         f"The engine was not ready after {config.ready_seconds:.0f} s: "
         "the machine may be busy or short of memory; `reenvio engine stop`, then try again.",
-        log_lines=last_words(config),
+        log_lines=last_messages(config),
     )

@@ -26,7 +26,7 @@ from gateways.tiss.outcomes import (
     Taken,
     Transient,
 )
-from tests.integration.tiss.stage import SCHEMAS, always, stage
+from tests.integration.tiss.connected_payer import SCHEMAS, always, connected_payer
 from tests.support.tiss_samples import (
     CALL,
     CARD,
@@ -52,7 +52,7 @@ async def test_a_batch_is_taken_followed_and_cancelled_in_every_version(
 ) -> None:
     spoken: dict[str, object] = {"version": version, "encoding": encoding, "hash_encoding": encoding}
     accounts = {"accounts": {LOGIN.name: LOGIN.password_md5}}
-    async with stage({**spoken, **accounts}, {**spoken, **ACCOUNT}) as played:
+    async with connected_payer({**spoken, **accounts}, {**spoken, **ACCOUNT}) as played:
         taken = await played.client.submit(lote(guides=3), CALL)
         assert taken == Taken("900000000001", "150.00")
         situation = await played.client.status(PROVIDER, "900000000001", CALL)
@@ -64,7 +64,7 @@ async def test_a_batch_is_taken_followed_and_cancelled_in_every_version(
 
 async def outcome_of(behaviour: dict[str, object]) -> tuple[SubmissionOutcome, list[str]]:
     waits = behaviour.get("how") == "hang" or behaviour.get("delay")
-    async with stage(always(**behaviour), SHORT if waits else None) as played:
+    async with connected_payer(always(**behaviour), SHORT if waits else None) as played:
         return await played.client.submit(lote(), CALL), played.verdicts
 
 
@@ -166,7 +166,7 @@ async def test_the_payers_wish_to_wait_is_heard() -> None:
 
 async def test_a_resend_after_a_lost_answer_meets_the_first_and_nothing_is_taken_twice() -> None:
     lost_once = {"rules": [{"arrivals": [1], "then": {"do": "lose-answer", "how": "reset"}}]}
-    async with stage(lost_once) as played:
+    async with connected_payer(lost_once) as played:
         assert isinstance(await played.client.submit(lote(), CALL), Ambiguous)
         assert isinstance(await played.client.submit(lote(), replace(CALL, sequence="2")), KnownAlready)
         assert played.simulator.ledger.times_taken() == {(PAYER, "200000000001"): 1}
@@ -184,7 +184,7 @@ async def test_a_resend_after_a_lost_answer_meets_the_first_and_nothing_is_taken
 )
 async def test_a_batch_the_schema_refuses_never_leaves(text: str, why: str) -> None:
     gateway_file = file_bytes(text)
-    async with stage() as played:
+    async with connected_payer() as played:
         outcome = await send_file(played.client, gateway_file)
         assert isinstance(outcome, Failed)
         assert why in outcome.error
@@ -194,11 +194,11 @@ async def test_a_batch_the_schema_refuses_never_leaves(text: str, why: str) -> N
 
 async def test_what_cannot_be_written_in_the_payers_encoding_never_leaves_unless_folded() -> None:
     text = file_bytes(file_text().replace("José", "Jośé"), "UTF-8")
-    async with stage() as played:
+    async with connected_payer() as played:
         refused = await send_file(played.client, text)
         assert isinstance(refused, Failed)
         assert "nomeProfissional: a character does not exist in ISO-8859-1" in refused.error
-    async with stage(settings={"ascii_text": True}) as played:
+    async with connected_payer(settings={"ascii_text": True}) as played:
         assert isinstance(await send_file(played.client, text), Accepted)
 
 
@@ -214,7 +214,7 @@ async def test_the_gateway_speaks_the_domains_words_and_tells_a_listener_all() -
 
     first = Submission("CLM-7", PAYER, 1, content=file_bytes(file_text("7")))
     rules = {"rules": [{"lote": "7", "arrivals": [1], "then": {"do": "lose-answer"}}]}
-    async with stage(rules) as played:
+    async with connected_payer(rules) as played:
         gateway: PayerGateway = TissGateway({PAYER: played.client}, listener=listener)
         assert isinstance(await gateway.send(first, NOW), AnswerLost)
         assert await gateway.send(replace(first, attempt=2), NOW) == Duplicate("TISS:3268")
@@ -238,13 +238,13 @@ def test_a_sends_number_is_its_own_and_fits() -> None:
 
 async def test_a_wrong_password_locks_after_five_so_we_are_told_at_the_first() -> None:
     accounts = {"accounts": {LOGIN.name: "0" * 32}}
-    async with stage(accounts, ACCOUNT) as played:
+    async with connected_payer(accounts, ACCOUNT) as played:
         outcome = await played.client.submit(lote(), CALL)
     assert outcome == AccessDenied("FAULT:LoginInvalido", "UNAUTHORIZED - login or password is wrong")
 
 
 async def test_questions_and_cancellations_that_break_the_schema_never_leave() -> None:
-    async with stage() as played:
+    async with connected_payer() as played:
         assert isinstance(await played.client.status(PROVIDER, "1" * 13, CALL), Refused)
         assert isinstance(await played.client.cancel(PROVIDER, Batch("1" * 13), CALL), Refused)
         assert played.verdicts == []
@@ -259,7 +259,7 @@ def test_a_batch_can_be_checked_without_sending() -> None:
 async def test_a_witness_sees_every_exchange_and_no_person() -> None:
     seen: list[Exchange] = []
     async with (
-        stage() as played,
+        connected_payer() as played,
         open_client(payer(f"{played.simulator.url}/{PAYER}"), SCHEMAS, witness=seen.append) as client,
     ):
         await client.submit(lote(), CALL)
@@ -271,7 +271,7 @@ async def test_a_witness_sees_every_exchange_and_no_person() -> None:
 
 
 async def test_many_batches_at_once_are_each_taken_once() -> None:
-    async with stage(settings={"at_once": 8}) as played:
+    async with connected_payer(settings={"at_once": 8}) as played:
         batches = [lote(str(number), first=number) for number in range(1, 101)]
         outcomes = await asyncio.gather(*(played.client.submit(batch, CALL) for batch in batches))
         assert all(isinstance(outcome, Taken) for outcome in outcomes)

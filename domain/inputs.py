@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from domain.claim import CLAIM_ID_MAX, CLAIM_ID_SHAPE, ClaimId, is_claim_id
@@ -24,6 +25,26 @@ _ZONE_NAME = re.compile(r"\[[\w/+\-]{1,40}\]$")
 _SHOWN_MAX = 80
 
 
+@dataclass(frozen=True, slots=True)
+class _Requirement:
+    """What a rule asks of a variable, and how to mend one that breaks it."""
+
+    variable: str
+    rule: str
+    problem: str
+    advice: str
+
+    def broken_by(self, value: object) -> InvalidInput:
+        """The error to raise for a value."""
+        return InvalidInput(
+            f"Variable {self.variable}",
+            shown(value),
+            rule=self.rule,
+            problem=self.problem,
+            remedy=f"{self.advice}; then retry the incident in Operate.",
+        )
+
+
 def read_request(variables: Mapping[str, object], policy: Policy) -> RetryRequest:
     """Validate the variables under the policy's profile; the first that breaks a rule raises InvalidInput."""
     return RetryRequest(
@@ -39,13 +60,12 @@ def read_request(variables: Mapping[str, object], policy: Policy) -> RetryReques
 def _claim_id(value: object, policy: Policy) -> ClaimId:
     if isinstance(value, str) and is_claim_id(value):
         return ClaimId(value)
-    raise _rejected(
+    raise _Requirement(
         CLAIM_ID,
-        value,
         rule=policy.profile.rules.claim_id,
         problem=f"a claim id looks like {CLAIM_ID_SHAPE}, at most {CLAIM_ID_MAX} characters",
         advice="Set claimId to the claim's own id, for example CLM-001-1234567890",
-    )
+    ).broken_by(value)
 
 
 def _submission_error(value: object, policy: Policy) -> str:
@@ -54,13 +74,12 @@ def _submission_error(value: object, policy: Policy) -> str:
     assumes_transient = policy.profile.empty_error is EmptyError.ASSUME_TRANSIENT
     if assumes_transient and (value is None or isinstance(value, str)):
         return ""
-    raise _rejected(
+    raise _Requirement(
         SUBMISSION_ERROR,
-        value,
         rule=policy.profile.rules.empty_error,
         problem="the error of the failed submission must be a text and must not be empty",
         advice="Set submissionError to the error message of the last submission",
-    )
+    ).broken_by(value)
 
 
 def _error_code(value: object, policy: Policy) -> str | None:
@@ -68,13 +87,12 @@ def _error_code(value: object, policy: Policy) -> str | None:
         return None
     if isinstance(value, str) and _CODE.fullmatch(value):
         return value
-    raise _rejected(
+    raise _Requirement(
         ERROR_CODE,
-        value,
         rule=policy.profile.rules.empty_error,
         problem="a structured error code is SCHEME:CODE",
         advice="Set submissionErrorCode to a code such as TISS:3160 or HTTP:503, or remove it",
-    )
+    ).broken_by(value)
 
 
 def _retry_count(value: object, policy: Policy) -> int:
@@ -84,13 +102,12 @@ def _retry_count(value: object, policy: Policy) -> int:
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(whole, int) and not isinstance(whole, bool) and 0 <= whole <= _COUNT_MAX:
         return whole
-    raise _rejected(
+    raise _Requirement(
         RETRY_COUNT,
-        value,
         rule=policy.profile.rules.retry_count,
         problem=f"retryCount must be a whole number from 0 to {_COUNT_MAX}",
         advice=_count_advice(value),
-    )
+    ).broken_by(value)
 
 
 def _count_advice(value: object) -> str:
@@ -104,13 +121,12 @@ def _last_submission_time(value: object, policy: Policy) -> datetime | None:
         return None
     if isinstance(value, str) and (time := _instant(value, policy.zone)):
         return time
-    raise _rejected(
+    raise _Requirement(
         LAST_SUBMISSION_TIME,
-        value,
         rule=policy.profile.rules.last_submission_time,
         problem="lastSubmissionTime must be an ISO 8601 date and time, or null",
         advice="Set lastSubmissionTime to a time such as 2025-01-12T10:40:00-03:00, or to null",
-    )
+    ).broken_by(value)
 
 
 def read_deadline(value: object, policy: Policy) -> datetime | None:
@@ -119,13 +135,12 @@ def read_deadline(value: object, policy: Policy) -> datetime | None:
         return None
     if isinstance(value, str) and (time := _instant(value, policy.zone)):
         return time.replace(microsecond=0)
-    raise _rejected(
+    raise _Requirement(
         DEADLINE,
-        value,
         rule=policy.profile.rules.deadline,
         problem="deadline must be an ISO 8601 date and time, or null for none",
         advice="Set deadline to a time such as 2025-01-14T10:40:00-03:00, or to null",
-    )
+    ).broken_by(value)
 
 
 def _instant(text: str, zone: tzinfo) -> datetime | None:
@@ -136,16 +151,6 @@ def _instant(text: str, zone: tzinfo) -> datetime | None:
         return (time if time.tzinfo else time.replace(tzinfo=zone)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-
-
-def _rejected(variable: str, value: object, *, rule: str, problem: str, advice: str) -> InvalidInput:
-    return InvalidInput(
-        f"Variable {variable}",
-        shown(value),
-        rule=rule,
-        problem=problem,
-        remedy=f"{advice}; then retry the incident in Operate.",
-    )
 
 
 def shown(value: object) -> str:

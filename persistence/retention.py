@@ -1,10 +1,9 @@
-"""What is kept how long, and its removal in bounded batches; claims on legal hold are never touched."""
+"""Removes records past their period, in bounded batches; claims on legal hold are never touched."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
-from enum import StrEnum
+from datetime import UTC, date, datetime
 
 from sqlalchemy import (
     Column,
@@ -24,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
+from domain.retention import Periods, RecordKind
 from persistence.audit.anchors import span
 from persistence.database.dialect import insert_into
 from persistence.tables import (
@@ -42,37 +42,13 @@ from persistence.tables import (
     submission_attempts,
 )
 
-YEAR = timedelta(days=365.25)
-LOG_YEARS_AT_LEAST = 5
-"""Both rules: no setting removes decisions and their audit events earlier."""
-
-
-@dataclass(frozen=True, slots=True)
-class Periods:
-    """How long each kind of data is kept; None keeps it for ever."""
-
-    log: timedelta = LOG_YEARS_AT_LEAST * YEAR
-    history: timedelta = 5 * YEAR
-    error_analysis: timedelta | None = None
-    payload: timedelta = timedelta(days=90)
-    published: timedelta = timedelta(days=30)
-
-
-class Kind(StrEnum):
-    """Kinds of data, by why they are kept."""
-
-    LOG = "log"
-    HISTORY = "history"
-    PAYLOAD = "payload"
-    PUBLISHED = "published"
-
 
 @dataclass(frozen=True, slots=True)
 class Area:
     """Rows of one table that share a period; `also` narrows them down."""
 
     name: str
-    kind: Kind
+    kind: RecordKind
     table: Table
     moment: Column[datetime]
     also: ColumnElement[bool] | None = None
@@ -93,33 +69,33 @@ class Area:
 FINAL = tuple(state.value for state in ClaimState if state.is_final)
 PAYLOADS = Area(
     "payloads of sends",
-    Kind.PAYLOAD,
+    RecordKind.PAYLOAD,
     submission_attempts,
     submission_attempts.c.started_at,
     submission_attempts.c.result.is_not(null()),
 )
 STATE = select(claims.c.state).where(claims.c.claim_id == claim_payloads.c.claim_id).scalar_subquery()
 HAS_ENDED = func.coalesce(STATE, FINAL[0]).in_(FINAL)  # asked row by row: joined, all claims would be read
-AUDIT = Area("audit events", Kind.LOG, audit_events, audit_events.c.at)
-DECISIONS = Area("decisions", Kind.LOG, retry_decisions, retry_decisions.c.decided_at)
+AUDIT = Area("audit events", RecordKind.LOG, audit_events, audit_events.c.at)
+DECISIONS = Area("decisions", RecordKind.LOG, retry_decisions, retry_decisions.c.decided_at)
 AREAS = (
     PAYLOADS,
-    Area("files of claims", Kind.PAYLOAD, claim_payloads, claim_payloads.c.stored_at, HAS_ENDED),
+    Area("files of claims", RecordKind.PAYLOAD, claim_payloads, claim_payloads.c.stored_at, HAS_ENDED),
     DECISIONS,
     AUDIT,
-    Area("journal entries", Kind.LOG, claim_events, claim_events.c.at),
-    Area("sends", Kind.HISTORY, submission_attempts, submission_attempts.c.started_at),
-    Area("reviews", Kind.HISTORY, reviews, reviews.c.opened_at),
-    Area("notices", Kind.HISTORY, notices, notices.c.recorded_at),
-    Area("claims", Kind.HISTORY, claims, claims.c.updated_at, claims.c.state.in_(FINAL)),
-    Area("published events", Kind.PUBLISHED, outbox, outbox.c.published_at),
+    Area("journal entries", RecordKind.LOG, claim_events, claim_events.c.at),
+    Area("sends", RecordKind.HISTORY, submission_attempts, submission_attempts.c.started_at),
+    Area("reviews", RecordKind.HISTORY, reviews, reviews.c.opened_at),
+    Area("notices", RecordKind.HISTORY, notices, notices.c.recorded_at),
+    Area("claims", RecordKind.HISTORY, claims, claims.c.updated_at, claims.c.state.in_(FINAL)),
+    Area("published events", RecordKind.PUBLISHED, outbox, outbox.c.published_at),
 )
 ERROR_COUNTS = "error counts"
 
 
 def cutoff(area: Area, periods: Periods, now: datetime) -> datetime:
     """Before which moment an area's rows go; the audit trail goes by whole days."""
-    moment: datetime = now - getattr(periods, area.kind.value)
+    moment = periods.cutoff(area.kind, now)
     return span(moment.astimezone(UTC).date())[0] if area is AUDIT else moment
 
 

@@ -5,22 +5,26 @@ there): none may stay open meanwhile, and a crash must leave on record that the 
 """
 
 import asyncio
-import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from sqlalchemy.exc import DBAPIError, ProgrammingError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from persistence.audit.anchors import Anchors
 from persistence.audit.events import Audit
 from persistence.audit.verification import Verification
-from persistence.database.engine import DatabaseError, answers, has_waited, looking, may_pass, reachable
+from persistence.database.engine import answers, looking
 from persistence.database.group_commit import GroupCommit
+from persistence.database.trouble import (
+    UNREACHABLE,
+    DatabaseError,
+    is_worth_repeating,
+    may_pass,
+    reachable,
+)
 from persistence.decision_log import DecisionLog
 from persistence.export import Export
 from persistence.repositories.attempts import Attempts
@@ -34,21 +38,17 @@ from persistence.repositories.legal_holds import LegalHolds
 from persistence.repositories.outbox import Outbox
 from persistence.repositories.payers import Payers
 from persistence.repositories.payloads import Payloads
-from persistence.repositories.policies import Policies
 from persistence.repositories.reviews import Notices, Reviews
 from persistence.retention import ExpiredRecords
 
 Result = TypeVar("Result")
 PAUSES_SECONDS = (0.02, 0.1, 0.3)
 """Before each of the three repetitions that RN-BIL-005 8.2 gives to writing the log and to scheduling."""
-PASSING = (DBAPIError, PoolTimeoutError, OSError)
 NO_ANSWER = "the database does not answer"
 BELIEVED_SECONDS = 30.0
 """How long a refused write counts: longer than the pause after which the job that met it tries again."""
 WRITE_AGAIN_SECONDS = 1.0
 TRIAL_SECONDS = 5.0
-TRIAL_BYTES = 32_768
-"""More than the free space of a page, so that a full disk shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +67,18 @@ class Transaction:
         self.attempts = Attempts(connection)
         self.audit = Audit(connection)
         self.claims = Claims(connection)
+        self.decision_log = DecisionLog(connection)
         self.decisions = Decisions(connection)
+        self.expired = ExpiredRecords(connection)
         self.export = Export(connection)
         self.holds = LegalHolds(connection)
         self.idempotency = IdempotencyRecords(connection)
         self.journal = Journal(connection)
         self.leases = Leases(connection)
-        self.ledger = DecisionLog(connection)
         self.notices = Notices(connection)
         self.outbox = Outbox(connection)
         self.payers = Payers(connection)
         self.payloads = Payloads(connection)
-        self.policies = Policies(connection)
-        self.remains = ExpiredRecords(connection)
         self.reviews = Reviews(connection)
         self.verification = Verification(connection)
 
@@ -89,18 +88,11 @@ Opened = Callable[[], AbstractAsyncContextManager[Transaction]]
 
 
 class Store:
-    """The door to the database."""
+    """Transactions on one database, and whether it takes writes at the moment."""
 
-    def __init__(
-        self,
-        engine: AsyncEngine,
-        *,
-        seconds: Callable[[], float] = time.monotonic,
-        noise: Callable[[int], str] = secrets.token_hex,
-    ) -> None:
+    def __init__(self, engine: AsyncEngine, *, seconds: Callable[[], float] = time.monotonic) -> None:
         self._engine = engine
         self._seconds = seconds
-        self._noise = noise
         self._decisions = GroupCommit(self._record, key=lambda draft: draft.claim_id)
         self._refusal: RefusedWrite | None = None
 
@@ -145,8 +137,8 @@ class Store:
         for pause in PAUSES_SECONDS:
             try:
                 return await _once(work, opened)
-            except PASSING as error:
-                if isinstance(error, ProgrammingError) or has_waited(error):
+            except UNREACHABLE as error:
+                if not is_worth_repeating(error):
                     raise
                 await asyncio.sleep(pause)
         return await _once(work, opened)
@@ -158,7 +150,7 @@ class Store:
 
     async def _record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
         with self._noted():  # here too: whoever asked may have stopped waiting
-            return await self._tried(lambda tx: tx.ledger.record(drafts), self.transaction)
+            return await self._tried(lambda tx: tx.decision_log.record(drafts), self.transaction)
 
     @contextmanager
     def _noted(self) -> Iterator[None]:
@@ -197,7 +189,7 @@ class Store:
     async def _try_to_write(self) -> None:
         with suppress(DatabaseError, TimeoutError):
             async with asyncio.timeout(TRIAL_SECONDS):
-                await self.run(lambda tx: tx.idempotency.leave_no_trace(self._noise(TRIAL_BYTES)))
+                await self.run(lambda tx: tx.idempotency.try_to_write())
 
 
 async def _once(work: Work[Result], opened: Opened) -> Result:

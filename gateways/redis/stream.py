@@ -1,15 +1,20 @@
-"""Hands events to a Redis stream, in order, each with its id."""
+"""Hands events to a Redis stream, in order, each with its id, and sees that Redis keeps what it is given."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
-from gateways.redis.durability import durability_problems
 from gateways.sink import OutgoingEvent, SinkError
 
 STREAM = "reenvio:events"
 TIMEOUT_SECONDS = 5
+REQUIRED = {
+    "appendonly": ("yes",),
+    "appendfsync": ("everysec", "always"),
+    "maxmemory-policy": ("noeviction",),
+}
+"""The settings that the rules require of the server, checked on it."""
 
 
 class RedisStream:
@@ -35,8 +40,18 @@ class RedisStream:
             ) from error
 
     async def problems(self) -> Sequence[str]:
-        """Settings under which Redis could lose events."""
-        return await durability_problems(self._redis)
+        """One line for each setting that could lose events; a server that hides them is a problem too."""
+        try:
+            asked = [await self._redis.config_get(name) for name in REQUIRED]  # together only from Redis 7 on
+        except ResponseError:
+            return ("this Redis does not show its settings: see yourself that " + _wanted(),)
+        except (RedisError, OSError) as error:
+            raise SinkError(
+                f"Redis does not answer ({type(error).__name__}): "
+                "see that it runs and that REDIS_URL is right."
+            ) from error
+        settings = {_text(name): _text(value) for answer in asked for name, value in answer.items()}
+        return tuple(_problems(settings))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -50,3 +65,18 @@ def open_stream(url: str, *, stream: str = STREAM, keep: int | None = None) -> R
     except ValueError as error:
         raise SinkError(f"REDIS_URL cannot be used: write it like redis://host:6379/0 ({error}).") from error
     return RedisStream(redis, stream=stream, keep=keep)
+
+
+def _problems(settings: Mapping[str, str]) -> Iterator[str]:
+    for name, allowed in REQUIRED.items():
+        if settings.get(name) not in allowed:
+            wanted = " or ".join(allowed)
+            yield f"{name} is {settings.get(name, 'not set')}, and must be {wanted} or events can be lost"
+
+
+def _wanted() -> str:
+    return ", ".join(f"{name} is {allowed[0]}" for name, allowed in REQUIRED.items())
+
+
+def _text(value: object) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,20 @@ class CommandRefusedError(Trouble):
     """The engine did not take a command; the text says what to look at."""
 
 
+@dataclass(frozen=True, slots=True)
+class ProcessMessage:
+    """A message for the instance with this correlation key; `keep` is how long it may wait for one.
+
+    While it is kept, the engine takes no other of the same name, key and `message_id`.
+    """
+
+    name: str
+    key: str
+    variables: Mapping[Any, Any]
+    keep: timedelta
+    message_id: str | None = None
+
+
 class ZeebeCommands:
     """Talks to a gateway over an open channel."""
 
@@ -33,30 +48,22 @@ class ZeebeCommands:
         except PyZeebeError as error:
             raise CommandRefusedError(f"Deployment refused: {_cause(error)}") from error
 
-    async def publish(
-        self,
-        message: str,
-        key: str,
-        variables: Mapping[Any, Any],
-        *,
-        keep: timedelta,
-        message_id: str | None = None,
-    ) -> bool:
+    async def publish(self, message: ProcessMessage) -> bool:
         """Publish a message; False when an equal one (by id) is still kept by the engine."""
         publish = partial(
             self._client.publish_message,
-            name=message,
-            correlation_key=key,
-            variables=dict(variables),
-            time_to_live_in_milliseconds=round(keep.total_seconds() * 1000),
-            message_id=message_id,
+            name=message.name,
+            correlation_key=message.key,
+            variables=dict(message.variables),
+            time_to_live_in_milliseconds=round(message.keep.total_seconds() * 1000),
+            message_id=message.message_id,
         )
         try:
             await _when_not_crowded(publish)
         except MessageAlreadyExistsError:
             return False
         except PyZeebeError as error:
-            raise CommandRefusedError(f"Message {message} was not taken: {_cause(error)}") from error
+            raise CommandRefusedError(f"Message {message.name} was not taken: {_cause(error)}") from error
         return True
 
 

@@ -1,4 +1,4 @@
-"""Other records that tell of decisions: by them decisions are missed that left the audit trail whole."""
+"""Other records of decisions: by them those are missed whose removal left the audit trail whole."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -12,14 +12,14 @@ from persistence.audit.trail import DECIDED
 from persistence.repositories.journal import GIVEN_UP, RETRY_SCHEDULED
 from persistence.tables import audit_events, claim_events, outbox
 
-TOLD = tuple(event.__name__ for event in get_args(DomainEvent))
+PUBLISHED = tuple(event.__name__ for event in get_args(DomainEvent))
 
 
 async def missed_decisions(connection: AsyncConnection, since: datetime) -> AsyncIterator[tuple[str, int]]:
-    """Claims of which more decisions are told than their trails hold since then, and how many more."""
+    """Claims with more decisions recorded elsewhere than in their trails since then, and how many more."""
     missed: dict[str, int] = {}
-    for told in (_noted(since), _published(since)):
-        for claim_id, number in await connection.execute(_beyond(told, since)):
+    for elsewhere in (_noted(since), _published(since)):
+        for claim_id, number in await connection.execute(_beyond(elsewhere, since)):
             missed[claim_id] = max(number, missed.get(claim_id, 0))
     for claim_id in sorted(missed):
         yield claim_id, missed[claim_id]
@@ -34,7 +34,7 @@ def _noted(since: datetime) -> Counted:
 
 
 def _published(since: datetime) -> Counted:
-    return _counted(outbox, outbox.c.created_at, since, outbox.c.type.in_(TOLD))
+    return _counted(outbox, outbox.c.created_at, since, outbox.c.type.in_(PUBLISHED))
 
 
 def _counted(table: Table, moment: Column[datetime], since: datetime, which: ColumnElement[bool]) -> Counted:
@@ -42,13 +42,13 @@ def _counted(table: Table, moment: Column[datetime], since: datetime, which: Col
     return select(table.c.claim_id, number).where(moment >= since, which).group_by(table.c.claim_id)
 
 
-def _beyond(told: Counted, since: datetime) -> Counted:
-    said = told.subquery("said")
+def _beyond(elsewhere: Counted, since: datetime) -> Counted:
+    other = elsewhere.subquery("other")
     decided = _counted(audit_events, audit_events.c.at, since, audit_events.c.event == DECIDED)
     kept = decided.subquery("kept")
-    more = said.c.number - func.coalesce(kept.c.number, 0)
+    more = other.c.number - func.coalesce(kept.c.number, 0)
     return (
-        select(said.c.claim_id, more)
-        .outerjoin_from(said, kept, said.c.claim_id == kept.c.claim_id)
+        select(other.c.claim_id, more)
+        .outerjoin_from(other, kept, other.c.claim_id == kept.c.claim_id)
         .where(more > 0)
     )

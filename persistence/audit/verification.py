@@ -17,13 +17,13 @@ from domain.errors import DomainError
 from domain.outputs import audit_record
 from domain.policy import Policy
 from domain.redaction import ADDRESS, NUMBER, REMOVED
+from domain.retention import LOG_YEARS_AT_LEAST, YEAR
 from persistence.audit.anchors import Anchor, Anchors, seal_of, span
 from persistence.audit.chain import GENESIS, AuditEvent, is_sealed
 from persistence.audit.cross_check import missed_decisions
 from persistence.audit.events import Audit
 from persistence.audit.trail import DECIDED, RECEIVED
 from persistence.repositories.policies import Policies
-from persistence.retention import LOG_YEARS_AT_LEAST, YEAR
 from persistence.tables import audit_events, retry_decisions
 
 PAGE = 1_000

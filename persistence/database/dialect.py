@@ -1,4 +1,4 @@
-"""The few words that SQLite and PostgreSQL spell differently in SQLAlchemy."""
+"""What SQLite and PostgreSQL spell differently in SQLAlchemy."""
 
 from collections.abc import Collection
 from typing import TypeVar

@@ -1,8 +1,7 @@
 """Opens the database: SQLite in WAL mode, safe under several processes, or PostgreSQL."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,11 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from domain.errors import Trouble
+from persistence.database.trouble import UNREACHABLE, DatabaseError
 
 READ_ONLY = "reenvio_read_only"
 ONE_MOMENT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -30,15 +28,6 @@ POSTGRES_SETTINGS = {
     "idle_in_transaction_session_timeout": "30000",
     "timezone": "UTC",
 }
-UNREACHABLE = (DBAPIError, PoolTimeoutError, OSError, TimeoutError)
-DISK_FULL = ("53100", "SQLITE_FULL")
-TOO_SLOW = "57014"
-LOCKED = ("55P03", "40P01", "SQLITE_BUSY", "SQLITE_LOCKED")
-PASSING = (
-    *("08", "40", "53", "55P03", "57P", TOO_SLOW, "58"),
-    *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN"),
-)
-"""Trouble with connections, conflicts, room, locks, shutdown and the system, in either database's codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +44,6 @@ class PoolLimits:
     busy_seconds: float = 3
     connect_seconds: float = 5
     command_seconds: float | None = 15
-
-
-class DatabaseError(Trouble):
-    """The database cannot be used; the text says why and which setting to look at."""
 
 
 def sqlite_url(file: Path) -> str:
@@ -88,48 +73,6 @@ async def answers(engine: AsyncEngine) -> bool:
     except UNREACHABLE:
         return False
     return True
-
-
-def has_waited(error: Exception) -> bool:
-    """Whether the database made us wait before it gave up; asking again at once would wait as long again."""
-    locked = "database is locked" in str(error) or "lock timeout" in str(error)
-    return locked or _code(error) == TOO_SLOW or isinstance(error, PoolTimeoutError | TimeoutError)
-
-
-def is_locked_out(error: BaseException) -> bool:
-    """Whether somebody else held what the work needed; that passes."""
-    return _code(error).startswith(LOCKED)
-
-
-def may_pass(error: BaseException) -> bool:
-    """Whether the database is in trouble and not the work, so that waiting helps."""
-    if isinstance(error, DatabaseError):
-        return error.__cause__ is not None and may_pass(error.__cause__)
-    if not isinstance(error, DBAPIError):
-        return isinstance(error, UNREACHABLE)
-    return _code(error).startswith(PASSING) or error.connection_invalidated
-
-
-@contextmanager
-def reachable() -> Iterator[None]:
-    """Turn a database that does not answer into one line of advice."""
-    try:
-        yield
-    except UNREACHABLE as error:
-        raise DatabaseError(_advice(error)) from error
-
-
-def _advice(error: BaseException) -> str:
-    if _code(error).startswith(DISK_FULL):
-        return "The database's disk is full: make room there; nothing is lost, and work goes on by itself."
-    kind = type(error).__name__
-    return f"The database does not answer ({kind}): see that it runs and that DATABASE_URL is right."
-
-
-def _code(error: BaseException) -> str:
-    """PostgreSQL's state or SQLite's code of an error, or nothing."""
-    orig = getattr(error, "orig", None)
-    return getattr(orig, "sqlstate", None) or getattr(orig, "sqlite_errorname", None) or ""
 
 
 def _engine(url: str, limits: PoolLimits) -> AsyncEngine:

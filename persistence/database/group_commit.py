@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
-from persistence.database.engine import may_pass
+from persistence.database.trouble import may_pass
 
 Work = TypeVar("Work")
 Answer = TypeVar("Answer")

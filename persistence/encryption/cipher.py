@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from persistence.database.engine import DatabaseError
+from persistence.database.trouble import DatabaseError
 
 KEY_BYTES = 32
 NONCE_BYTES = 12

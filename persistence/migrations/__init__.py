@@ -13,14 +13,8 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from persistence.database.engine import (
-    READ_ONLY,
-    DatabaseError,
-    PoolLimits,
-    is_locked_out,
-    open_database,
-    reachable,
-)
+from persistence.database.engine import READ_ONLY, PoolLimits, open_database
+from persistence.database.trouble import DatabaseError, is_locked_out, reachable
 
 Result = TypeVar("Result")
 MIGRATORS = 0x5EE0

@@ -42,7 +42,7 @@ class StoredDecision:
     deadline: datetime | None = None
 
     def answers(self, draft: DecisionDraft) -> bool:
-        """Whether this is what the draft's job was told; a time that has passed is never told again."""
+        """Whether this is what the draft's job was answered; a time that has passed is never given again."""
         asked = self.job_key, self.process_instance_key, self.retry_count
         if asked != (draft.job_key, draft.process_instance_key, draft.asked_count):
             return False

@@ -1,4 +1,4 @@
-"""The outbox: facts committed with what caused them, waiting to be told to others."""
+"""The outbox: facts committed with what caused them, waiting to be published."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class Outbox:
         await self._connection.execute(insert(outbox), [row_of(event) for event in events])
 
     async def unpublished(self, limit: int) -> Sequence[WaitingEvent]:
-        """The oldest facts that were not told yet."""
+        """The oldest facts that are not published yet."""
         query = (
             select(*(outbox.c[name] for name in WaitingEvent.__dataclass_fields__))
             .where(outbox.c.published_at.is_(None))
@@ -67,9 +67,9 @@ class Outbox:
         return [WaitingEvent(**row._mapping) for row in await self._connection.execute(query)]
 
     async def published(self, positions: Collection[int], *, now: datetime) -> None:
-        """Remember that these were told."""
-        told = among(self._connection, outbox.c.position, positions)
-        await self._connection.execute(update(outbox).where(told).values(published_at=now))
+        """Remember that these are published."""
+        sent = among(self._connection, outbox.c.position, positions)
+        await self._connection.execute(update(outbox).where(sent).values(published_at=now))
 
     async def lag(self) -> Lag:
         """How many wait, and since when."""

@@ -23,9 +23,10 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import event
 
+from domain.retention import YEAR, Periods
 from persistence.database.engine import open_database
 from persistence.repositories.draft import DecisionDraft
-from persistence.retention import DECISIONS, YEAR, Periods
+from persistence.retention import DECISIONS
 from persistence.store import Store
 from tests.bench.databases import postgresql_database, sqlite_database
 from tests.bench.growing import AT_ONCE, fill, stored_claim
@@ -135,7 +136,7 @@ async def _clean_up(store: Store) -> None:
 
 
 async def _retention(store: Store) -> None:
-    await store.run(lambda tx: tx.remains.remove(DECISIONS, Periods(), now=ALL_EXPIRED, limit=CLEANED))
+    await store.run(lambda tx: tx.expired.remove(DECISIONS, Periods(), now=ALL_EXPIRED, limit=CLEANED))
 
 
 async def prepared(stack: AsyncExitStack, name: str, size: int) -> Subject:

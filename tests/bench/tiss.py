@@ -15,7 +15,7 @@ from domain.submission import Accepted
 from gateways.clock import WallClock
 from gateways.practice.simulator import replies
 from gateways.practice.simulator.ledger import TAKEN, LedgerEntry
-from gateways.practice.simulator.replies import Card, Letterhead
+from gateways.practice.simulator.replies import Card, ReplyContext
 from gateways.practice.simulator.scenario import PayerScenario, Scenario
 from gateways.practice.simulator.server import Listening, simulated_payers
 from gateways.tiss.client import Call
@@ -47,7 +47,7 @@ def millis(work: Callable[[], object]) -> float:
 def receipt_for(batch: Lote) -> bytes:
     """The answer to a batch."""
     at = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
-    head = Letterhead(Payer(PAYER), PROVIDER, Version.V4_03_00, at)
+    head = ReplyContext(Payer(PAYER), PROVIDER, Version.V4_03_00, at)
     entry = LedgerEntry(at, PAYER, "loteGuiasWS", TAKEN, batch.number, "900000000001", batch.guides)
     return replies.receipt(head, entry, tuple(Card(guide, CARD) for guide in batch.guides))
 

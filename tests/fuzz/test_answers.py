@@ -10,7 +10,7 @@ import pytest
 from domain.submission import Accepted, Failure
 from gateways.practice.simulator import replies
 from gateways.practice.simulator.ledger import TAKEN, LedgerEntry
-from gateways.practice.simulator.replies import Card, GlosaOn, Letterhead
+from gateways.practice.simulator.replies import Card, GlosaOn, ReplyContext
 from gateways.tiss.exchange import describe
 from gateways.tiss.judgement import HttpAnswer, judge_cancel, judge_status, judge_submission
 from gateways.tiss.names import Version
@@ -20,7 +20,7 @@ from tests.fuzz.mutations import mutated
 from tests.support.tiss_samples import CARD, PAYER, PROVIDER, lote, sample
 
 AT = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
-HEAD = Letterhead(Payer(PAYER), PROVIDER, Version.V4_03_00, AT)
+HEAD = ReplyContext(Payer(PAYER), PROVIDER, Version.V4_03_00, AT)
 ENTRY = LedgerEntry(AT, PAYER, "loteGuiasWS", TAKEN, "200000000001", "900000000001", ("GP-0001",))
 CARDS = (Card("GP-0001", CARD),)
 BATCH = lote()

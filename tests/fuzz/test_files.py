@@ -47,8 +47,8 @@ def test_a_mutated_request_is_answered_and_only_its_own_batch_is_taken(start: in
     request = batch(lote())
     for seed in range(start, start + AT_ONCE):
         ledger = Ledger()
-        desk = SimulatedPayer(
+        payer = SimulatedPayer(
             PayerScenario(registro_ans=PAYER), SimulatorParts(ledger, SCHEMAS, random.Random(1), NOW)
         )
-        assert desk.answer(mutated(request, seed), NOW).status in (200, 500), seed
+        assert payer.answer(mutated(request, seed), NOW).status in (200, 500), seed
         assert set(ledger.times_taken()) <= {(PAYER, "200000000001")}, seed

@@ -1,4 +1,4 @@
-"""An intake desk on a real database, with a post office instead of a whole engine."""
+"""An intake on a real database, with a gateway for messages instead of a whole engine."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -11,7 +11,7 @@ from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, open_channel
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.store import Store
-from tests.support.faults.messages import PostOffice, post_office
+from tests.support.faults.messages import MessageBroker, message_broker
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text
 from workers.claims.intake import Intake
@@ -42,11 +42,11 @@ class HandClock:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """The desk, where its messages go, and its clock."""
+class IntakeStage:
+    """The intake, where its messages go, and its clock."""
 
     intake: Intake
-    office: PostOffice
+    broker: MessageBroker
     clock: HandClock
 
     @property
@@ -61,13 +61,13 @@ class Stage:
 @asynccontextmanager
 async def intake_stage(
     store: Store, folder: Path, *, max_bytes: int = 1_000_000, payers: str = PAYERS
-) -> AsyncIterator[Stage]:
-    """A desk for one payer, or for these."""
+) -> AsyncIterator[IntakeStage]:
+    """An intake for one payer, or for these."""
     file, clock, cipher = payers_file(folder, payers), HandClock(), cipher_of(new_key("k1"))
     async with (
-        post_office() as office,
+        message_broker() as broker,
         open_channels(file) as channels,
-        open_channel(Plaintext(office.address)) as channel,
+        open_channel(Plaintext(broker.address)) as channel,
     ):
         reader = Reader(channels, IntakeTerms(max_bytes, timedelta(hours=48), ZONE))
-        yield Stage(Intake(store, ZeebeCommands(channel), clock, cipher, reader), office, clock)
+        yield IntakeStage(Intake(store, ZeebeCommands(channel), clock, cipher, reader), broker, clock)

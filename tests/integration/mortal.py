@@ -6,7 +6,6 @@
 import asyncio
 import json
 import os
-import random
 import signal
 import sys
 from collections import Counter
@@ -28,7 +27,7 @@ from tests.support.services import services
 from workers.jobs import all_handlers
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Throw, to_json
-from workers.upkeep.relay import Relay
+from workers.upkeep.relay import Relay, RelayTerms
 
 Step = Callable[[str], None]
 REDELIVERED_AFTER = {"submit-claim": timedelta(minutes=5), "retry-submission-backoff": timedelta(seconds=30)}
@@ -126,7 +125,7 @@ async def carry(url: str, folder: Path, now: datetime, step: Step) -> None:
     """What the relay does with one batch."""
     store = MortalStore(url, step)
     sink = MortalSink(folder / "events.jsonl", step)
-    await Relay(store, sink, MortalClock(now, step), name=str(os.getpid()), rng=random.Random(1)).carry()
+    await Relay(store, sink, MortalClock(now, step), RelayTerms(str(os.getpid()))).carry()
     step("carried")
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
 from persistence.store import Store
-from tests.integration.intake_stage import DERIVED, FILE, Stage, intake_stage
+from tests.integration.intake_stage import DERIVED, FILE, IntakeStage, intake_stage
 from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
 from workers.api import api
 from workers.app.http_server import Place, PortError, serving
@@ -23,13 +23,13 @@ LIMIT = 20_000
 
 
 @pytest.fixture
-async def stage(store: Store, tmp_path: Path) -> AsyncIterator[Stage]:
+async def stage(store: Store, tmp_path: Path) -> AsyncIterator[IntakeStage]:
     async with intake_stage(store, tmp_path, max_bytes=LIMIT) as opened:
         yield opened
 
 
 @pytest.fixture
-async def http(stage: Stage) -> AsyncIterator[httpx.AsyncClient]:
+async def http(stage: IntakeStage) -> AsyncIterator[httpx.AsyncClient]:
     async with (
         serving(api(stage.intake, [TOKEN]), Place("127.0.0.1", 0, "API_PORT")) as port,
         client(port) as c,
@@ -63,7 +63,7 @@ async def test_a_new_file_is_202_and_the_same_again_200(http: httpx.AsyncClient)
 
 
 async def test_payer_deadline_and_claim_id_are_asked_for_in_the_query(
-    http: httpx.AsyncClient, stage: Stage
+    http: httpx.AsyncClient, stage: IntakeStage
 ) -> None:
     query = {"payer": PAYER, "deadline": "2026-01-16T10:30:00-03:00", "claimId": "CLM-own-1"}
     headers = {"Content-Type": "text/xml; charset=ISO-8859-1"}
@@ -72,7 +72,7 @@ async def test_payer_deadline_and_claim_id_are_asked_for_in_the_query(
     assert (shown["deadline"], shown["payerId"]) == ("2026-01-16T13:30:00Z", PAYER)
 
 
-async def test_a_claim_is_shown_without_its_patients(http: httpx.AsyncClient, stage: Stage) -> None:
+async def test_a_claim_is_shown_without_its_patients(http: httpx.AsyncClient, stage: IntakeStage) -> None:
     await http.post("/api/claims", content=FILE)
     async with stage.store.transaction() as tx:
         await tx.claims.move(DERIVED, ClaimState.ACCEPTED, now=NOW, protocol_number="900000000001")
@@ -164,15 +164,15 @@ async def test_what_is_not_there_is_json_too(
 
 
 async def test_an_engine_that_is_away_is_503_and_the_claim_is_kept(
-    http: httpx.AsyncClient, stage: Stage
+    http: httpx.AsyncClient, stage: IntakeStage
 ) -> None:
-    stage.office.is_open = False
+    stage.broker.is_open = False
     answer = await http.post("/api/claims", content=FILE)
     problem(answer, 503)
     assert int(answer.headers["retry-after"]) > 0
-    stage.office.is_open = True
+    stage.broker.is_open = True
     assert (await http.post("/api/claims", content=FILE)).status_code == 200
-    assert len(stage.office.taken) == 1
+    assert len(stage.broker.taken) == 1
 
 
 async def test_a_database_that_fails_is_503(http: httpx.AsyncClient, database: AsyncEngine) -> None:
@@ -183,7 +183,7 @@ async def test_a_database_that_fails_is_503(http: httpx.AsyncClient, database: A
         assert "retry-after" in answer.headers
 
 
-async def test_a_taken_port_is_told_by_its_setting(stage: Stage) -> None:
+async def test_a_taken_port_is_told_by_its_setting(stage: IntakeStage) -> None:
     app = api(stage.intake, [TOKEN])
     async with serving(app, Place("127.0.0.1", 0, "API_PORT")) as port:
         with pytest.raises(PortError, match="choose another API_PORT"):

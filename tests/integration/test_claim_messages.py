@@ -16,7 +16,7 @@ from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.support.builders import NOW, later
-from tests.support.faults.messages import PostOffice, post_office
+from tests.support.faults.messages import MessageBroker, message_broker
 from workers.claims.messages import ClaimMessages, ClaimRefusal
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
@@ -30,7 +30,7 @@ class Scene:
 
     desk: ClaimMessages
     store: Store
-    office: PostOffice
+    broker: MessageBroker
 
     async def waits(self, minutes: int) -> None:
         until = later(minutes=minutes)
@@ -50,13 +50,13 @@ class Scene:
 
     @property
     def said(self) -> list[str]:
-        return [message.name for message in self.office.taken]
+        return [message.name for message in self.broker.taken]
 
 
 @pytest.fixture
 async def scene(store: Store) -> AsyncIterator[Scene]:
-    async with post_office() as office, open_channel(Plaintext(office.address)) as channel:
-        yield Scene(ClaimMessages(store, ZeebeCommands(channel)), store, office)
+    async with message_broker() as broker, open_channel(Plaintext(broker.address)) as channel:
+        yield Scene(ClaimMessages(store, ZeebeCommands(channel)), store, broker)
 
 
 async def test_a_wait_is_ended_once_and_the_next_one_is_another(scene: Scene) -> None:
@@ -66,13 +66,13 @@ async def test_a_wait_is_ended_once_and_the_next_one_is_another(scene: Scene) ->
     assert scene.said == ["retry-now"]
     await scene.waits(15)
     assert await scene.desk.retry_now(CLAIM) is True
-    assert len({message.messageId for message in scene.office.taken}) == 2
+    assert len({message.messageId for message in scene.broker.taken}) == 2
 
 
 async def test_a_wake_up_is_gone_before_the_next_wait(scene: Scene) -> None:
     await scene.waits(5)
     await scene.desk.retry_now(CLAIM)
-    assert scene.office.taken[0].timeToLive == 10_000
+    assert scene.broker.taken[0].timeToLive == 10_000
 
 
 async def test_only_a_claim_that_waits_is_woken(scene: Scene) -> None:
@@ -125,4 +125,4 @@ async def test_a_text_that_is_no_protocol_number_does_not_reach_the_engine(scene
 async def test_a_protocol_number_does(scene: Scene) -> None:
     await scene.is_in_review(ReviewReason.PROTOCOL_MISSING)
     await scene.desk.decide_review(CLAIM, RECOVERED, protocol_number="900000000001")
-    assert json.loads(scene.office.taken[0].variables)["protocolNumber"] == "900000000001"
+    assert json.loads(scene.broker.taken[0].variables)["protocolNumber"] == "900000000001"

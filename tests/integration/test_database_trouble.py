@@ -11,14 +11,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gateways.clock import WallClock
-from persistence.database.engine import (
-    DatabaseError,
-    PoolLimits,
-    has_waited,
-    may_pass,
-    open_database,
-    sqlite_url,
-)
+from persistence.database.engine import PoolLimits, open_database, sqlite_url
+from persistence.database.trouble import DatabaseError, has_waited, may_pass
 from persistence.migrations import migrate
 from persistence.store import Store
 from tests.support.database_cable import Cable

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
-from persistence.database.engine import DatabaseError
+from persistence.database.trouble import DatabaseError
 from persistence.store import Store
 from tests.support.builders import CLAIM, NOW, draft
 from tests.support.services import services

@@ -12,7 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from bpmn.names import JobType
 from domain.payer_status import PayerState, PayerStatus
 from domain.submission import Accepted, Failed, SendResult, Submission
-from persistence.database.engine import DatabaseError, open_database
+from persistence.database.engine import open_database
+from persistence.database.trouble import DatabaseError
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.idempotency import OperationStatus

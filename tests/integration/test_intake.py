@@ -18,7 +18,7 @@ from gateways.tiss.lote import LoteRefusedError
 from gateways.zeebe.commands import CommandRefusedError
 from persistence.repositories.reviews import Review
 from persistence.store import Store
-from tests.integration.intake_stage import DERIVED, FILE, PAYERS, Stage, intake_stage
+from tests.integration.intake_stage import DERIVED, FILE, PAYERS, IntakeStage, intake_stage
 from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
 from workers.claims.examination import ClaimFile
 from workers.claims.intake import KnownClaim, NewClaim
@@ -31,21 +31,21 @@ OWN = "CLM-own-1"
 
 
 @pytest.fixture
-async def stage(store: Store, tmp_path: Path) -> AsyncIterator[Stage]:
+async def stage(store: Store, tmp_path: Path) -> AsyncIterator[IntakeStage]:
     async with intake_stage(store, tmp_path) as opened:
         yield opened
 
 
-async def in_review(stage: Stage, reason: str = ReviewReason.PERMANENT_ERROR) -> None:
+async def in_review(stage: IntakeStage, reason: str = ReviewReason.PERMANENT_ERROR) -> None:
     async with stage.store.transaction() as tx:
         await tx.reviews.open(Review(DERIVED, 0, reason, None), job_key=1, now=NOW)
         await tx.claims.move(DERIVED, ClaimState.IN_REVIEW, now=NOW)
 
 
-async def test_a_new_file_is_kept_and_started_by_references_only(stage: Stage) -> None:
+async def test_a_new_file_is_kept_and_started_by_references_only(stage: IntakeStage) -> None:
     result = await stage.intake.submit(ClaimFile(FILE))
     assert result == NewClaim(CLAIM, NOW + timedelta(hours=48))
-    [message] = stage.office.taken
+    [message] = stage.broker.taken
     assert (message.name, message.correlationKey, message.messageId) == ("claim-ready", DERIVED, DERIVED)
     assert json.loads(message.variables) == {
         "claimId": DERIVED,
@@ -56,21 +56,21 @@ async def test_a_new_file_is_kept_and_started_by_references_only(stage: Stage) -
     assert await stage.events() == ["received"]
 
 
-async def test_the_same_content_again_changes_nothing(stage: Stage) -> None:
+async def test_the_same_content_again_changes_nothing(stage: IntakeStage) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     again = [await stage.intake.submit(ClaimFile(FILE, deadline="9h")) for _ in range(3)]
     assert again == [KnownClaim(CLAIM, ClaimState.RECEIVED)] * 3
-    assert len(stage.office.taken) == 1
+    assert len(stage.broker.taken) == 1
     assert await stage.events() == ["received"]
 
 
-async def test_many_at_once_make_one_claim(stage: Stage) -> None:
+async def test_many_at_once_make_one_claim(stage: IntakeStage) -> None:
     results = await asyncio.gather(*(stage.intake.submit(ClaimFile(FILE)) for _ in range(6)))
     assert sum(isinstance(result, NewClaim) for result in results) == 1
-    assert len(stage.office.taken) == 1
+    assert len(stage.broker.taken) == 1
 
 
-async def test_other_content_under_the_same_id_is_a_conflict_with_the_way_out(stage: Stage) -> None:
+async def test_other_content_under_the_same_id_is_a_conflict_with_the_way_out(stage: IntakeStage) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     with pytest.raises(Refusal, match="CORRECTED --file") as refused:
         await stage.intake.submit(ClaimFile(OTHER))
@@ -80,7 +80,7 @@ async def test_other_content_under_the_same_id_is_a_conflict_with_the_way_out(st
 @pytest.mark.parametrize("data", [FILE, OTHER], ids=["same content", "other content"])
 @pytest.mark.parametrize("ids", [(None, OWN), (OWN, None), (OWN, "CLM-own-2")])
 async def test_the_same_batch_under_another_id_is_refused_and_names_the_claim(
-    stage: Stage, data: bytes, ids: tuple[str | None, str | None]
+    stage: IntakeStage, data: bytes, ids: tuple[str | None, str | None]
 ) -> None:
     first = await stage.intake.submit(ClaimFile(FILE, claim_id=ids[0]))
     with pytest.raises(Refusal, match=f"its batch is known as {first.claim_id} ") as refused:
@@ -88,18 +88,18 @@ async def test_the_same_batch_under_another_id_is_refused_and_names_the_claim(
     assert refused.value.kind is RefusalKind.CONFLICT
     async with stage.store.reading() as tx:
         assert [claim.claim_id for claim in await tx.claims.all()] == [first.claim_id.value]
-    assert len(stage.office.taken) == 1
+    assert len(stage.broker.taken) == 1
 
 
-async def test_the_same_batch_under_many_ids_at_once_is_one_claim(stage: Stage) -> None:
+async def test_the_same_batch_under_many_ids_at_once_is_one_claim(stage: IntakeStage) -> None:
     parcels = [ClaimFile(FILE, claim_id=f"CLM-own-{n}") for n in range(6)]
     results = await asyncio.gather(*map(stage.intake.submit, parcels), return_exceptions=True)
     assert sum(isinstance(result, NewClaim) for result in results) == 1
     assert sum(isinstance(result, Refusal) for result in results) == 5
-    assert len(stage.office.taken) == 1
+    assert len(stage.broker.taken) == 1
 
 
-async def test_another_providers_batch_of_the_same_number_is_another_claim(stage: Stage) -> None:
+async def test_another_providers_batch_of_the_same_number_is_another_claim(stage: IntakeStage) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     elsewhere = file_bytes(file_text(first=9).replace("PREST0001", "PREST0002"))
     assert isinstance(await stage.intake.submit(ClaimFile(elsewhere)), NewClaim)
@@ -107,7 +107,7 @@ async def test_another_providers_batch_of_the_same_number_is_another_claim(stage
 
 
 async def test_whose_batch_it_is_is_not_guessed_when_the_file_is_gone(
-    stage: Stage, database: AsyncEngine
+    stage: IntakeStage, database: AsyncEngine
 ) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     async with database.begin() as connection:
@@ -116,7 +116,7 @@ async def test_whose_batch_it_is_is_not_guessed_when_the_file_is_gone(
         await stage.intake.submit(ClaimFile(OTHER, claim_id=OWN))
 
 
-async def test_a_claim_that_was_given_up_before_it_arrived_leaves_its_batch_free(stage: Stage) -> None:
+async def test_a_claim_that_was_given_up_before_it_arrived_leaves_its_batch_free(stage: IntakeStage) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     async with stage.store.transaction() as tx:
         await tx.claims.move(DERIVED, ClaimState.CANCELLED, now=NOW)
@@ -138,67 +138,67 @@ async def test_two_channels_to_one_payer_are_one_payer(store: Store, tmp_path: P
             await stage.intake.submit(ClaimFile(FILE, payer="second", claim_id=OWN))
 
 
-async def test_a_claim_that_was_started_without_a_file_is_not_given_one(stage: Stage) -> None:
+async def test_a_claim_that_was_started_without_a_file_is_not_given_one(stage: IntakeStage) -> None:
     async with stage.store.transaction() as tx:
         await tx.claims.put(DERIVED, PAYER, ClaimState.WAITING, now=NOW)
     with pytest.raises(Refusal, match="other content"):
         await stage.intake.submit(ClaimFile(FILE))
 
 
-async def test_a_refused_file_leaves_nothing(stage: Stage) -> None:
+async def test_a_refused_file_leaves_nothing(stage: IntakeStage) -> None:
     for parcel in (ClaimFile(b"<x/>"), ClaimFile(FILE, deadline="2020-01-01"), ClaimFile(FILE, claim_id="x")):
         with pytest.raises(Refusal):
             await stage.intake.submit(parcel)
     async with stage.store.reading() as tx:
         assert await tx.claims.all() == []
-    assert stage.office.taken == []
+    assert stage.broker.taken == []
 
 
-async def test_a_message_lost_with_the_engine_is_sent_when_the_file_comes_again(stage: Stage) -> None:
-    stage.office.is_open = False
+async def test_a_message_lost_with_the_engine_is_sent_when_the_file_comes_again(stage: IntakeStage) -> None:
+    stage.broker.is_open = False
     with pytest.raises(CommandRefusedError):
         await stage.intake.submit(ClaimFile(FILE))
-    stage.office.is_open = True
+    stage.broker.is_open = True
     assert await stage.intake.submit(ClaimFile(FILE)) == KnownClaim(CLAIM, ClaimState.RECEIVED)
-    assert len(stage.office.taken) == 1
+    assert len(stage.broker.taken) == 1
     assert await stage.events() == ["received"]
 
 
-async def test_a_message_lost_with_the_engine_is_sent_by_the_sweep(stage: Stage) -> None:
-    stage.office.is_open = False
+async def test_a_message_lost_with_the_engine_is_sent_by_the_sweep(stage: IntakeStage) -> None:
+    stage.broker.is_open = False
     with pytest.raises(Trouble):
         await stage.intake.submit(ClaimFile(FILE, deadline="30h"))
-    stage.office.is_open = True
+    stage.broker.is_open = True
     assert await stage.intake.start_received() == 0  # it may be on its way right now
     stage.clock.wait(minutes=2)
     assert await stage.intake.start_received() == 1
-    assert json.loads(stage.office.taken[0].variables)["deadline"] == "2026-01-16T19:30:00Z"
+    assert json.loads(stage.broker.taken[0].variables)["deadline"] == "2026-01-16T19:30:00Z"
     stage.clock.wait(minutes=2)
     assert await stage.intake.start_received() == 0
-    assert len(stage.office.taken) == 1
+    assert len(stage.broker.taken) == 1
 
 
-async def test_the_sweep_leaves_alone_what_has_left(stage: Stage) -> None:
+async def test_the_sweep_leaves_alone_what_has_left(stage: IntakeStage) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     async with stage.store.transaction() as tx:
         await tx.claims.move(DERIVED, ClaimState.SUBMITTING, now=NOW)
     stage.clock.wait(days=3)
     assert await stage.intake.start_received() == 0
-    assert len(stage.office.taken) == 1
+    assert len(stage.broker.taken) == 1
 
 
 async def test_when_the_engine_may_have_forgotten_a_message_the_next_is_not_left_to_wait(
-    stage: Stage,
+    stage: IntakeStage,
 ) -> None:
     await stage.intake.submit(ClaimFile(FILE))
-    stage.office.kept.clear()
+    stage.broker.kept.clear()
     stage.clock.wait(hours=25)
     await stage.intake.start_received()
     await stage.intake.submit(ClaimFile(FILE))
-    assert [message.timeToLive > 0 for message in stage.office.taken] == [True, False, False]
+    assert [message.timeToLive > 0 for message in stage.broker.taken] == [True, False, False]
 
 
-async def test_a_corrected_file_replaces_the_first_in_review(stage: Stage) -> None:
+async def test_a_corrected_file_replaces_the_first_in_review(stage: IntakeStage) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     await in_review(stage)
     await stage.intake.correct(CLAIM, OTHER)
@@ -207,7 +207,7 @@ async def test_a_corrected_file_replaces_the_first_in_review(stage: Stage) -> No
     assert await stage.intake.submit(ClaimFile(OTHER)) == KnownClaim(CLAIM, ClaimState.IN_REVIEW)
 
 
-async def test_a_correction_does_not_take_another_claims_batch(stage: Stage) -> None:
+async def test_a_correction_does_not_take_another_claims_batch(stage: IntakeStage) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     await stage.intake.submit(ClaimFile(file_bytes(file_text("300"))))
     await in_review(stage)
@@ -216,7 +216,7 @@ async def test_a_correction_does_not_take_another_claims_batch(stage: Stage) -> 
     await stage.intake.correct(CLAIM, file_bytes(file_text("301")))
 
 
-async def test_outside_a_review_no_file_is_replaced(stage: Stage) -> None:
+async def test_outside_a_review_no_file_is_replaced(stage: IntakeStage) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     with pytest.raises(Refusal, match="not IN_REVIEW"):
         await stage.intake.correct(CLAIM, OTHER)
@@ -225,14 +225,14 @@ async def test_outside_a_review_no_file_is_replaced(stage: Stage) -> None:
     assert await stored_file(stage.store, stage.intake.cipher, DERIVED) == FILE
 
 
-async def test_what_the_payer_has_is_not_corrected(stage: Stage) -> None:
+async def test_what_the_payer_has_is_not_corrected(stage: IntakeStage) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     await in_review(stage, ReviewReason.PROTOCOL_MISSING)
     with pytest.raises(Refusal, match="PROTOCOL_RECOVERED"):
         await stage.intake.correct(CLAIM, OTHER)
 
 
-async def test_what_the_payer_may_have_keeps_its_batch_number(stage: Stage) -> None:
+async def test_what_the_payer_may_have_keeps_its_batch_number(stage: IntakeStage) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     async with stage.store.transaction() as tx:
         await tx.attempts.start(DERIVED, 7, now=NOW)  # and no answer came
@@ -246,7 +246,7 @@ async def test_what_the_payer_may_have_keeps_its_batch_number(stage: Stage) -> N
     assert await stored_file(stage.store, stage.intake.cipher, DERIVED) == mended
 
 
-async def test_what_the_payer_has_cancelled_may_get_a_new_batch_number(stage: Stage) -> None:
+async def test_what_the_payer_has_cancelled_may_get_a_new_batch_number(stage: IntakeStage) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     async with stage.store.transaction() as tx:
         await tx.attempts.start(DERIVED, 7, now=NOW)  # and no answer came
@@ -255,20 +255,20 @@ async def test_what_the_payer_has_cancelled_may_get_a_new_batch_number(stage: St
     await stage.intake.correct(CLAIM, file_bytes(file_text("300")))
 
 
-async def test_a_claim_without_a_file_says_so(stage: Stage) -> None:
+async def test_a_claim_without_a_file_says_so(stage: IntakeStage) -> None:
     with pytest.raises(LoteRefusedError, match="No file is stored"):
         await stored_file(stage.store, stage.intake.cipher, "CLM-9-9")
 
 
-async def test_nothing_shows_the_file(stage: Stage) -> None:
+async def test_nothing_shows_the_file(stage: IntakeStage) -> None:
     parcel = ClaimFile(FILE)
     await stage.intake.submit(parcel)
-    shown = repr(parcel) + repr(stage.office.taken)
+    shown = repr(parcel) + repr(stage.broker.taken)
     assert CARD not in shown
     assert DOCTOR not in shown
 
 
-async def test_a_broker_that_has_too_much_to_do_is_asked_again(stage: Stage) -> None:
-    stage.office.crowded = 3
+async def test_a_broker_that_has_too_much_to_do_is_asked_again(stage: IntakeStage) -> None:
+    stage.broker.crowded = 3
     assert isinstance(await stage.intake.submit(ClaimFile(FILE)), NewClaim)
-    assert len(stage.office.taken) == 1
+    assert len(stage.broker.taken) == 1

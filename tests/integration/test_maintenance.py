@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from bpmn.names import JobType
+from domain.retention import YEAR
 from persistence.repositories.idempotency import OperationKey, OperationTerms
-from persistence.retention import YEAR
 from persistence.store import Store
 from tests.support.builders import NOW, draft, later
 from tests.support.services import services

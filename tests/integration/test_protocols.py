@@ -24,7 +24,7 @@ from persistence.repositories.claims import Arrival
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
 from tests.integration.intake_stage import DERIVED, FILE, HandClock
-from tests.integration.tiss.stage import always
+from tests.integration.tiss.connected_payer import always
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CALL, LOGIN, NOW, PAYER, lote
 from workers.claims.messages import ClaimRefusal

@@ -20,9 +20,8 @@ from persistence.store import Store
 from tests.integration.redis_server import RedisPlace, redis_place, redis_stream
 from tests.support.builders import draft, later
 from tests.support.waiting import eventually
-from workers.upkeep.relay import Relay, RelayTimings
+from workers.upkeep.relay import Relay, RelayTerms
 
-QUICK = RelayTimings(batch=7, idle=0.005, first_pause=0.005)
 PATIENCE_SECONDS = 30.0
 
 
@@ -39,14 +38,14 @@ async def stream(server: RedisPlace) -> AsyncIterator[RedisStream]:
     await opened.close()
 
 
-def relay(store: Store, sink: EventSink, name: str = "one", tempo: RelayTimings = QUICK) -> Relay:
-    return Relay(store, sink, WallClock(), name=name, rng=random.Random(1), tempo=tempo)
+def relay(store: Store, sink: EventSink, name: str = "one") -> Relay:
+    return Relay(store, sink, WallClock(), RelayTerms(name, batch=7, idle=0.005, first_pause=0.005))
 
 
 @asynccontextmanager
 async def running(*relays: Relay) -> AsyncIterator[None]:
     stop = asyncio.Event()
-    tasks = [asyncio.create_task(one.run(stop)) for one in relays]
+    tasks = [asyncio.create_task(one.run(stop, random.Random(1))) for one in relays]
     try:
         yield
     finally:

@@ -16,14 +16,14 @@ from tests.support.tiss_samples import NOW, PAYER, PROVIDER, header, lote
 SCHEMAS = Schemas()
 
 
-class Counter:
-    """One payer's counter on a clock that the test moves."""
+class OfflinePayer:
+    """One simulated payer on a clock that the test moves."""
 
     def __init__(self, ledger: Ledger | None = None, /, **scenario: object) -> None:
-        payer = PayerScenario.model_validate({"registro_ans": PAYER} | scenario)
+        played = PayerScenario.model_validate({"registro_ans": PAYER} | scenario)
         self.ledger = ledger or Ledger()
-        self.version = payer.version
-        self.desk = SimulatedPayer(payer, SimulatorParts(self.ledger, SCHEMAS, random.Random(1), NOW))
+        self.version = played.version
+        self.payer = SimulatedPayer(played, SimulatorParts(self.ledger, SCHEMAS, random.Random(1), NOW))
         self.now = NOW
 
     def wait(self, **time: float) -> None:
@@ -42,7 +42,7 @@ class Counter:
         return self.hand_in(envelope(seal(message, "iso-8859-1"), "iso-8859-1"))
 
     def hand_in(self, body: bytes) -> Answer:
-        return self.desk.answer(body, self.now)
+        return self.payer.answer(body, self.now)
 
     @property
     def verdicts(self) -> list[str]:

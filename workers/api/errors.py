@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from domain.errors import Trouble
-from persistence.database.engine import UNREACHABLE
+from persistence.database.trouble import UNREACHABLE
 from workers.claims.refusal import Refusal, RefusalKind
 
 RETRY_AFTER_SECONDS = 30

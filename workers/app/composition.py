@@ -45,7 +45,7 @@ from workers.policy import PolicySource
 from workers.runtime import Worker, WorkerOptions
 from workers.runtime.events import Listener, RuntimeEvent
 from workers.runtime.gate import Gate
-from workers.upkeep.relay import Relay
+from workers.upkeep.relay import Relay, RelayTerms
 
 EVENTS_FILE = "events.jsonl"
 
@@ -86,8 +86,7 @@ class App:
         gate = Gate(self.store.answers, listener=self.listener)
         handlers = all_handlers(self.services(gate.doubt))
         chosen = [handler for handler in handlers if handler.type in only]
-        rng = random.Random()  # noqa: S311  # jitter, not a secret
-        options = WorkerOptions(name, rng, reopen=self.reopen, gate=gate, listener=self.listener)
+        options = WorkerOptions(name, jitter(), reopen=self.reopen, gate=gate, listener=self.listener)
         return Worker(self.channel, chosen, options)
 
     def services(self, doubt: Callable[[], None] = nobody_to_tell) -> Services:
@@ -203,10 +202,15 @@ def _redis(settings: Settings) -> RedisStream | None:
         raise SettingsError(str(refused)) from refused
 
 
+def jitter() -> random.Random:
+    """The randomness of this process's pauses."""
+    return random.Random()  # noqa: S311  # no secret comes of it
+
+
 def relay_to(sink: EventSink, store: Store) -> Relay:
     """A relay of this process."""
     name = f"{socket.gethostname()[:40]}-{os.getpid()}"
-    return Relay(store, sink, WallClock(), name=name, rng=random.Random())  # noqa: S311  # jitter
+    return Relay(store, sink, WallClock(), RelayTerms(name))
 
 
 def opened_cipher(settings: Settings) -> Cipher:

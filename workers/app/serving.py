@@ -11,7 +11,7 @@ import structlog
 
 from bpmn.names import JobType
 from domain.errors import InvalidPolicy
-from workers.app.composition import App, opened_sink, opened_store, relay_to
+from workers.app.composition import App, jitter, opened_sink, opened_store, relay_to
 from workers.app.probes import probes, serving_probes
 from workers.config.settings import Settings
 from workers.policy import PolicySource
@@ -44,7 +44,7 @@ async def relaying(settings: Settings) -> AsyncIterator[None]:
     stop = asyncio.Event()
     async with opened_store(settings) as store, opened_sink(settings) as sink:
         relay = relay_to(await check_sink(sink, settings.events), store)
-        carrying = asyncio.create_task(relay.run(stop))
+        carrying = asyncio.create_task(relay.run(stop, jitter()))
         try:
             yield
         finally:

@@ -7,7 +7,7 @@ from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
 from gateways.tiss.answers import is_protocol
-from gateways.zeebe.commands import ZeebeCommands
+from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.reviews import Review
 from persistence.store import Store, Transaction
@@ -56,7 +56,7 @@ class ClaimMessages:
             return False
         variables = {Variable.CLAIM_ID: claim_id.value, Variable.PAYER_ID: payer_id}
         return await self._commands.publish(
-            Message.CLAIM_READY, claim_id.value, variables, keep=KEEP_START, message_id=claim_id.value
+            ProcessMessage(Message.CLAIM_READY, claim_id.value, variables, KEEP_START, claim_id.value)
         )
 
     async def retry_now(self, claim_id: ClaimId) -> bool:
@@ -64,7 +64,7 @@ class ClaimMessages:
         claim = await self._require(claim_id, ClaimState.WAITING)
         wait = f"{claim_id} {claim.next_retry_time}"
         return await self._commands.publish(
-            Message.RETRY_NOW, claim_id.value, {}, keep=KEEP_WAKE_UP, message_id=wait
+            ProcessMessage(Message.RETRY_NOW, claim_id.value, {}, KEEP_WAKE_UP, wait)
         )
 
     async def cancel(self, claim_id: ClaimId, *, although_sent: bool = False) -> None:
@@ -72,7 +72,7 @@ class ClaimMessages:
         await self._require(claim_id, ClaimState.WAITING, ClaimState.IN_REVIEW)
         if not although_sent:
             await self._store.look(lambda tx: _require_not_sent(tx, claim_id))
-        await self._commands.publish(Message.CLAIM_CANCELLED, claim_id.value, {}, keep=KEEP_WORD)
+        await self._commands.publish(ProcessMessage(Message.CLAIM_CANCELLED, claim_id.value, {}, KEEP_WORD))
 
     async def decide_review(
         self, claim_id: ClaimId, decision: ReviewDecision, *, protocol_number: str | None = None
@@ -86,7 +86,9 @@ class ClaimMessages:
             Variable.DECIDED_ROUND: review.round,
             Variable.PROTOCOL_NUMBER: protocol_number,
         }
-        await self._commands.publish(Message.REVIEW_DECIDED, claim_id.value, variables, keep=KEEP_WORD)
+        await self._commands.publish(
+            ProcessMessage(Message.REVIEW_DECIDED, claim_id.value, variables, KEEP_WORD)
+        )
 
     async def _require(self, claim_id: ClaimId, *states: ClaimState) -> ClaimRow:
         claim = await find_claim(self._store, claim_id)

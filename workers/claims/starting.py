@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from bpmn.names import Message, Variable
 from domain.outputs import iso_time
-from gateways.zeebe.commands import ZeebeCommands
+from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.repositories.claims import ClaimRow
 from workers.claims.messages import KEEP_START
 
@@ -38,5 +38,5 @@ async def start(commands: ZeebeCommands, claim: Ready, now: datetime) -> bool:
     deadline = {Variable.DEADLINE: iso_time(claim.deadline)} if claim.deadline else {}
     variables = {Variable.CLAIM_ID: claim.claim_id, Variable.PAYER_ID: claim.payer_id} | deadline
     return await commands.publish(
-        Message.CLAIM_READY, claim.claim_id, variables, keep=keep, message_id=claim.claim_id
+        ProcessMessage(Message.CLAIM_READY, claim.claim_id, variables, keep, claim.claim_id)
     )

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from domain.claim import CLAIM_ID_SHAPE, ClaimId
-from persistence.database.engine import reachable
+from persistence.database.trouble import reachable
 from persistence.store import Store
 from workers.app.composition import App, find_cluster, opened_store, running
 from workers.app.logs import configure_logs

@@ -6,7 +6,7 @@ import structlog
 import typer
 
 from persistence.store import Store
-from workers.app.composition import opened_sink, relay_to
+from workers.app.composition import jitter, opened_sink, relay_to
 from workers.app.serving import stop_on_signal
 from workers.cli.application import with_store
 from workers.config.settings import read_settings
@@ -44,7 +44,7 @@ async def _carry_all(carrier: Relay) -> None:
 async def _carry_on(carrier: Relay) -> None:
     with stop_on_signal() as stop:
         log.info("relay_started")
-        await carrier.run(stop)
+        await carrier.run(stop, jitter())
         log.info("relay_stopped")
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from persistence.retention import LOG_YEARS_AT_LEAST, YEAR, Periods
+from domain.retention import LOG_YEARS_AT_LEAST, YEAR, Periods
 from workers.config.topic import Topic
 
 

@@ -1,4 +1,4 @@
-"""The demo's payers: how the simulator plays them, and the payer settings by which they are reached."""
+"""The demo's payers: their scenario for the simulator, and the payer settings by which they are reached."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ PAYERS = (
 REGISTRO = {payer.payer_id: payer.registro_ans for payer in PAYERS}
 
 
-def scenario(cast: Sequence[Sample]) -> Scenario:
+def scenario(samples: Sequence[Sample]) -> Scenario:
     """What the simulated payers will do, from the simulator's start on."""
-    return Scenario(payers=tuple(_played(payer, cast) for payer in PAYERS))
+    return Scenario(payers=tuple(_simulated(payer, samples) for payer in PAYERS))
 
 
 def payers_file(url: str, start: datetime) -> str:
@@ -45,11 +45,13 @@ def payers_file(url: str, start: datetime) -> str:
     return "\n".join(line for payer in PAYERS for line in _settings(payer, url, start))
 
 
-def _played(payer: DemoPayer, cast: Sequence[Sample]) -> PayerScenario:
+def _simulated(payer: DemoPayer, samples: Sequence[Sample]) -> PayerScenario:
     return PayerScenario(
         registro_ans=payer.registro_ans,
         outages=(Outage(end=payer.down),) if payer.down else (),
-        rules=tuple(rule for sample in cast if sample.payer_id == payer.payer_id for rule in _rules(sample)),
+        rules=tuple(
+            rule for sample in samples if sample.payer_id == payer.payer_id for rule in _rules(sample)
+        ),
     )
 
 

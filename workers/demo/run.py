@@ -17,7 +17,7 @@ from workers.demo.payers import payers_file, scenario
 from workers.demo.people import People
 from workers.demo.samples import Sample, samples
 from workers.demo.screen import screen_for
-from workers.demo.summary import summary, taken_twice, unmet, witness
+from workers.demo.summary import ledger_line, summary, taken_twice, unmet
 from workers.demo.worker_process import WorkerProcess
 
 
@@ -35,7 +35,7 @@ async def run_demo(console: Console, broker: engine.RunningEngine, settings: Set
             worker.start()
             try:
                 with screen_for(console) as screen:
-                    await FastForward(parts, screen.show, screen.announce).play()
+                    await FastForward(parts, screen.show, screen.announce).run()
             finally:
                 await asyncio.to_thread(worker.stop)  # meanwhile the payers go on answering it
             return await _conclude(console, app, simulator.ledger, cast)
@@ -55,7 +55,7 @@ async def _conclude(console: Console, app: App, ledger: Ledger, cast: Sequence[S
         claims = await tx.claims.all()
         sends = {claim.claim_id: await tx.attempts.count(claim.claim_id) for claim in claims}
     console.print(summary(cast, claims, sends))
-    console.print(witness(ledger))
+    console.print(ledger_line(ledger))
     return unmet(cast, claims) + taken_twice(ledger)
 
 

@@ -38,7 +38,7 @@ class Sample:
 
 
 def samples() -> Sequence[Sample]:
-    """The cast."""
+    """All sample claims."""
     return (
         *_straight_through(),
         *_transient_then_success(),

@@ -1,4 +1,4 @@
-"""Where the demo shows itself: a live picture on a terminal, plain lines anywhere else."""
+"""Where the demo shows itself: a live view on a terminal, plain lines anywhere else."""
 
 from typing import Protocol
 
@@ -23,7 +23,7 @@ class Screen(Protocol):
 
 
 class LiveScreen:
-    """A picture that changes in place; announcements scroll above it."""
+    """A view that changes in place; announcements scroll above it."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -41,7 +41,7 @@ class LiveScreen:
         self._live.update(draw(snapshot, rows=self._console.height))
 
     def announce(self, words: str) -> None:
-        """Print above the picture."""
+        """Print above the view."""
         self._console.print(f"[bold cyan]>[/] {words}")
 
 
@@ -50,7 +50,7 @@ class PlainScreen:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._told = 0
+        self._shown = 0
 
     def __enter__(self) -> Screen:
         return self
@@ -60,9 +60,9 @@ class PlainScreen:
 
     def show(self, snapshot: Snapshot) -> None:
         """Print the events that are new."""
-        for entry in snapshot.entries[self._told :]:
+        for entry in snapshot.entries[self._shown :]:
             self._console.print(line(entry, snapshot.start), soft_wrap=True)
-        self._told = len(snapshot.entries)
+        self._shown = len(snapshot.entries)
 
     def announce(self, words: str) -> None:
         """Print as a line of its own."""

@@ -126,14 +126,14 @@ def _counts(snapshot: Snapshot) -> Text:
 def _payers(snapshot: Snapshot) -> Text:
     text = Text(no_wrap=True, overflow="ellipsis")
     for payer in snapshot.payers:
-        if (word := payer_word(payer, snapshot.now)) != TAKES_CLAIMS:
+        if (state := state_in_words(payer, snapshot.now)) != TAKES_CLAIMS:
             text.append(f" {payer.status.payer_id} ")
-            text.append(word, style="red")
+            text.append(state, style="red")
             text.append(f", claims held: {payer.waiting} ")
     return text or Text(" every payer takes claims", style="green")
 
 
-def payer_word(payer: PayerView, now: datetime) -> str:
+def state_in_words(payer: PayerView, now: datetime) -> str:
     """A payer's state in words; a breaker that is open holds claims back."""
     match payer.status.state:
         case PayerState.CLOSED:

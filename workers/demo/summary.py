@@ -1,4 +1,4 @@
-"""The demo's last word: each claim's fate beside the one it should have met."""
+"""How the demo ended: each claim's fate beside the one it should have met."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,14 +13,14 @@ from workers.demo.samples import Sample
 from workers.demo.snapshot import COLOURS
 
 
-def summary(cast: Sequence[Sample], claims: Sequence[ClaimRow], sends: Mapping[str, int]) -> Table:
+def summary(samples: Sequence[Sample], claims: Sequence[ClaimRow], sends: Mapping[str, int]) -> Table:
     """A row per claim."""
     table = Table(box=box.SIMPLE, title="Every claim and its fate", padding=(0, 1, 0, 0))
     table.add_column("claim", no_wrap=True)
     for heading in ("fate", "sends", "ended", "protocol or reason", "as expected"):
         table.add_column(heading)
     by_id = {claim.claim_id: claim for claim in claims}
-    for sample in cast:
+    for sample in samples:
         claim = by_id.get(sample.claim_id)
         state = claim.state if claim else None
         table.add_row(
@@ -28,19 +28,19 @@ def summary(cast: Sequence[Sample], claims: Sequence[ClaimRow], sends: Mapping[s
             sample.fate,
             str(sends.get(sample.claim_id, 0)),
             _state(state),
-            _last_word(claim),
+            _result(claim),
             "[green]yes[/]" if state is sample.ends else f"[red]no: {sample.ends}[/]",
         )
     return table
 
 
-def unmet(cast: Sequence[Sample], claims: Sequence[ClaimRow]) -> int:
+def unmet(samples: Sequence[Sample], claims: Sequence[ClaimRow]) -> int:
     """How many claims did not end as they should."""
     states = {claim.claim_id: claim.state for claim in claims}
-    return sum(states.get(sample.claim_id) is not sample.ends for sample in cast)
+    return sum(states.get(sample.claim_id) is not sample.ends for sample in samples)
 
 
-def witness(ledger: Ledger) -> str:
+def ledger_line(ledger: Ledger) -> str:
     """What the payers' own ledger says."""
     arrived = sum(entry.operation == "loteGuiasWS" for entry in ledger.entries)
     taken, twice = len(ledger.times_taken()), taken_twice(ledger) or "none"
@@ -58,7 +58,7 @@ def _state(state: ClaimState | None) -> Text:
     return Text(state.replace("_", " ").lower(), style=COLOURS[state])
 
 
-def _last_word(claim: ClaimRow | None) -> str:
+def _result(claim: ClaimRow | None) -> str:
     if claim is None:
         return ""
     return claim.protocol_number or (claim.reason or "").replace("_", " ").lower()

@@ -8,7 +8,7 @@ import structlog
 
 from domain.ports import Clock
 from domain.redaction import redact
-from persistence.database.engine import DatabaseError, may_pass
+from persistence.database.trouble import DatabaseError, may_pass
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.idempotency import (
     Beginning,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
-from persistence.database.engine import UNREACHABLE, DatabaseError, may_pass
+from persistence.database.trouble import UNREACHABLE, DatabaseError, may_pass
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Fail, Outcome, Postpone

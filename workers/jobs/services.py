@@ -6,10 +6,10 @@ from time import perf_counter
 
 from domain.policy import Policy
 from domain.ports import Clock
+from domain.retention import Periods
 from domain.submission import PayerGateway
 from gateways.tiss.probe import is_up
 from persistence.encryption.cipher import Cipher
-from persistence.retention import Periods
 from persistence.store import Store
 from workers.jobs.limits import JobLimits
 from workers.payers.limits import LimitsByPayer

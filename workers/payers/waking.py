@@ -8,7 +8,7 @@ import structlog
 
 from bpmn.names import Message
 from domain.errors import Trouble
-from gateways.zeebe.commands import ZeebeCommands
+from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.store import Store, Transaction
 from workers.payers.admission import LockedPayer, PayerChange, locked
 from workers.payers.limits import LimitsByPayer
@@ -29,7 +29,7 @@ def by_message(commands: ZeebeCommands) -> WakeUp:
     """Wakes by the message that a person's `retry-now` is, too."""
 
     async def wake_up(claim_id: str) -> None:
-        await commands.publish(Message.RETRY_NOW, claim_id, {}, keep=KEEP)
+        await commands.publish(ProcessMessage(Message.RETRY_NOW, claim_id, {}, KEEP))
 
     return wake_up
 

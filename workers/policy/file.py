@@ -1,4 +1,4 @@
-"""Reads a policy file: TOML through pydantic into the domain's Policy, every problem reported at once."""
+"""Reads a policy file into the domain's Policy, every problem at once, and reads it anew on demand."""
 
 import tomllib
 from importlib.resources import files
@@ -13,6 +13,27 @@ from workers.policy.build import build_policy
 from workers.policy.schema import PolicyFile
 
 FILE_MAX_BYTES = 1_000_000
+
+
+class PolicySource:
+    """The policy in use; a reload that fails keeps the old one and raises why."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._policy = load_policy(path)
+
+    def current(self) -> Policy:
+        """The policy that decides now."""
+        return self._policy
+
+    def reload(self) -> Policy:
+        """Read the file again; InvalidPolicy leaves the old policy in force and says so."""
+        try:
+            self._policy = load_policy(self._path)
+        except InvalidPolicy as error:
+            kept = f"policy {self._policy.label} stays in force"
+            raise InvalidPolicy(*error.problems, kept) from error
+        return self._policy
 
 
 def load_policy(path: Path | None = None) -> Policy:

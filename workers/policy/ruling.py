@@ -38,7 +38,7 @@ def rule(question: Question, policy: Policy, now: datetime) -> Ruling:
 
 
 def outcome_of(ruling: Ruling) -> Complete | Throw:
-    """What the process is told: variables, or a BPMN error unless the model asked for a plain answer."""
+    """What the process gets: variables, or a BPMN error unless the model asked for a plain answer."""
     decision, policy = ruling.decision, ruling.policy
     if isinstance(decision, Retry) or policy.on_give_up is GiveUp.RETURN:
         return Complete(output_variables(decision, policy.profile))

@@ -11,7 +11,7 @@ import structlog
 
 from domain.ports import Clock
 from gateways.sink import EventSink, OutgoingEvent, SinkError
-from persistence.database.engine import DatabaseError
+from persistence.database.trouble import DatabaseError
 from persistence.repositories.outbox import Lag, OutboxEvent, WaitingEvent
 from persistence.store import Store, Transaction
 from workers.runtime.timings import Backoff
@@ -21,9 +21,10 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class RelayTimings:
-    """How much at once, how often, and how long to wait after trouble; in seconds, but for the lease."""
+class RelayTerms:
+    """Its name among relays, how much at once, and how long it waits: in seconds, but for the lease."""
 
+    name: str
     batch: int = 200
     idle: float = 0.5
     first_pause: float = 0.5
@@ -34,33 +35,23 @@ class RelayTimings:
 class Relay:
     """One of possibly several; the lease lets one at a time carry, so that order is kept per claim."""
 
-    def __init__(
-        self,
-        store: Store,
-        sink: EventSink,
-        clock: Clock,
-        *,
-        name: str,
-        rng: random.Random,
-        tempo: RelayTimings = RelayTimings(),  # noqa: B008  # frozen
-    ) -> None:
+    def __init__(self, store: Store, sink: EventSink, clock: Clock, terms: RelayTerms) -> None:
         self._store = store
         self._sink = sink
         self._clock = clock
-        self._name = name
-        self._tempo = tempo
-        self._pace = Backoff(rng, tempo.first_pause, tempo.longest_pause)
+        self._terms = terms
 
-    async def run(self, stop: asyncio.Event) -> None:
-        """Carry until stopped; trouble on either side is waited out, longer each time."""
+    async def run(self, stop: asyncio.Event, rng: random.Random) -> None:
+        """Carry until stopped; trouble on either side is waited out, longer each time, jittered by `rng`."""
+        backoff = Backoff(rng, self._terms.first_pause, self._terms.longest_pause)
         while not stop.is_set():
             try:
                 carried = await self.carry()
-                self._pace.start_over()
-                if carried < self._tempo.batch:
-                    await _rest(stop, self._tempo.idle)
+                backoff.start_over()
+                if carried < self._terms.batch:
+                    await _rest(stop, self._terms.idle)
             except (SinkError, DatabaseError) as error:
-                pause = self._pace.pause()
+                pause = backoff.pause()
                 log.warning("relay_waits", why=str(error), seconds=round(pause, 1))
                 await _rest(stop, pause)
         await self._give_back()
@@ -83,13 +74,13 @@ class Relay:
             return await tx.outbox.lag()
 
     async def _take(self, tx: Transaction, now: datetime) -> Sequence[WaitingEvent]:
-        if not await tx.leases.take(LEASE, self._name, now=now, length=self._tempo.lease):
+        if not await tx.leases.take(LEASE, self._terms.name, now=now, length=self._terms.lease):
             return ()
-        return await tx.outbox.unpublished(self._tempo.batch)
+        return await tx.outbox.unpublished(self._terms.batch)
 
     async def _give_back(self) -> None:
         with suppress(DatabaseError):
-            await self._store.run(lambda tx: tx.leases.give_back(LEASE, self._name))
+            await self._store.run(lambda tx: tx.leases.give_back(LEASE, self._terms.name))
 
 
 def _outgoing(event: OutboxEvent) -> OutgoingEvent:

@@ -2,24 +2,32 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
-from persistence.retention import AREAS, ERROR_COUNTS, Area, Periods
+from domain.retention import Periods
+from persistence.retention import AREAS, ERROR_COUNTS, Area
 from persistence.store import Store, Transaction
 
-BATCH = 500
-BATCHES_AT_MOST = 200
-"""Of each area in one run."""
+
+@dataclass(frozen=True, slots=True)
+class RemovalLimits:
+    """How many rows go in one transaction, and how many such batches of each area in one run."""
+
+    batch: int = 500
+    batches: int = 200
 
 
-async def remove_expired_records(store: Store, now: datetime, *, batch: int = BATCH) -> int:
+LIMITS = RemovalLimits()
+
+
+async def remove_expired_records(store: Store, now: datetime) -> int:
     """RN-IdempotencyRecord's hourly clean-up."""
     removed = 0
-    for _ in range(BATCHES_AT_MOST):
-        gone = await store.run(lambda tx: tx.idempotency.delete_expired(now, batch))
+    for _ in range(LIMITS.batches):
+        gone = await store.run(lambda tx: tx.idempotency.delete_expired(now, LIMITS.batch))
         removed += gone
-        if gone < batch:
+        if gone < LIMITS.batch:
             break
     return removed
 
@@ -42,31 +50,27 @@ async def _set_next_anchor(tx: Transaction, now: datetime) -> bool:
 async def preview(store: Store, periods: Periods, now: datetime) -> Mapping[str, int]:
     """What would be removed now."""
     async with store.reading() as tx:
-        return await tx.remains.count(periods, now=now)
+        return await tx.expired.count(periods, now=now)
 
 
 async def apply(
-    store: Store, periods: Periods, now: datetime, *, batch: int = BATCH, batches: int = BATCHES_AT_MOST
+    store: Store, periods: Periods, now: datetime, *, limits: RemovalLimits = LIMITS
 ) -> Mapping[str, int]:
     """Remove what is due, at most so many batches of each area; what is left waits for the next day.
 
     The areas take turns, so that a run that is cut short leaves none of them behind. What the removed
     decisions are counted into is not due before the next run: a dry run tells what a run removes.
     """
-    forgotten = await store.run(lambda tx: tx.remains.forget_statistics(periods, now=now))
+    forgotten = await store.run(lambda tx: tx.expired.forget_statistics(periods, now=now))
     removed: Counter[str] = Counter()
 
     async def has_more(area: Area) -> bool:
-        gone = await store.run(partial(_remove, area=area, periods=periods, now=now, limit=batch))
+        gone = await store.run(lambda tx: tx.expired.remove(area, periods, now=now, limit=limits.batch))
         removed[area.name] += gone
-        return gone == batch
+        return gone == limits.batch
 
     unfinished: Sequence[Area] = AREAS
-    for _ in range(batches):
+    for _ in range(limits.batches):
         unfinished = [area for area in unfinished if await has_more(area)]
     removed[ERROR_COUNTS] = forgotten
     return removed
-
-
-async def _remove(tx: Transaction, *, area: Area, periods: Periods, now: datetime, limit: int) -> int:
-    return await tx.remains.remove(area, periods, now=now, limit=limit)

@@ -1,4 +1,4 @@
-"""What reached the simulated payers and what they took: the witness of exactly-once."""
+"""What reached the simulated payers and what they took: the proof of exactly-once."""
 
 import json
 from collections import Counter
@@ -44,7 +44,7 @@ class Ledger:
         return tuple(self._entries)
 
     def record(self, entry: LedgerEntry) -> None:
-        """Remember an entry; it is in the file before anybody hears of it."""
+        """Remember an entry; it is in the file before the answer leaves."""
         if self._file:
             with self._file.open("a", encoding="utf-8") as lines:
                 lines.write(as_line(entry) + "\n")

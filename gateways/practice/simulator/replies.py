@@ -15,7 +15,7 @@ TOTAL = "150.00"
 
 
 @dataclass(frozen=True, slots=True)
-class Letterhead:
+class ReplyContext:
     """What all messages of one payer to one provider have in common."""
 
     payer: Payer
@@ -43,13 +43,13 @@ class GlosaOn:
 
 
 def receipt(
-    head: Letterhead, entry: LedgerEntry, cards: tuple[Card, ...], glosa: GlosaOn | None = None
+    context: ReplyContext, entry: LedgerEntry, cards: tuple[Card, ...], glosa: GlosaOn | None = None
 ) -> bytes:
     """`protocoloRecebimentoWS` for a batch taken."""
-    message = _begin(head, "protocoloRecebimentoWS", TransactionKind.RECEIPT)
+    message = _begin(context, "protocoloRecebimentoWS", TransactionKind.RECEIPT)
     taken = add(add(message, "recebimentoLote"), "protocoloRecebimento")
-    add(taken, "registroANS", head.payer.registro_ans)
-    add_provider_data(taken, head.provider)
+    add(taken, "registroANS", context.payer.registro_ans)
+    add_provider_data(taken, context.provider)
     add(taken, "numeroLote", entry.lote)
     add(taken, "dataEnvioLote", f"{entry.at:%Y-%m-%d}")
     detail = add(taken, "detalheProtocolo")
@@ -62,23 +62,23 @@ def receipt(
     guides = add(detail, "dadosGuiasProtocolo")
     for card in cards:
         _add_guide(add(guides, "dadosGuias"), card, glosa)
-    return _finish(head, message)
+    return _finish(context, message)
 
 
-def refusal(head: Letterhead, code: str) -> bytes:
+def refusal(context: ReplyContext, code: str) -> bytes:
     """`protocoloRecebimentoWS` with a refusal of the whole batch."""
-    message = _begin(head, "protocoloRecebimentoWS", TransactionKind.RECEIPT)
+    message = _begin(context, "protocoloRecebimentoWS", TransactionKind.RECEIPT)
     _add_reason(add(add(message, "recebimentoLote"), "mensagemErro"), code)
-    return _finish(head, message)
+    return _finish(context, message)
 
 
-def status(head: Letterhead, entry: LedgerEntry, number: int, cards: tuple[Card, ...]) -> bytes:
+def status(context: ReplyContext, entry: LedgerEntry, number: int, cards: tuple[Card, ...]) -> bytes:
     """`situacaoProtocoloWS` for a protocol we know."""
-    message = _begin(head, "situacaoProtocoloWS", TransactionKind.STATUS)
-    told = add(add(message, "situacaoProtocolo"), "situacaoDoProtocolo")
-    add(told, "identificacaoOperadora", head.payer.registro_ans)
-    add_provider_data(told, head.provider)
-    batch = add(add(told, "lote"), "detalheLote")
+    message = _begin(context, "situacaoProtocoloWS", TransactionKind.STATUS)
+    answer = add(add(message, "situacaoProtocolo"), "situacaoDoProtocolo")
+    add(answer, "identificacaoOperadora", context.payer.registro_ans)
+    add_provider_data(answer, context.provider)
+    batch = add(add(answer, "lote"), "detalheLote")
     add(batch, "statusProtocolo", str(number))
     add(batch, "numeroProtocolo", entry.protocol)
     add(batch, "numeroLote", entry.lote)
@@ -89,26 +89,26 @@ def status(head: Letterhead, entry: LedgerEntry, number: int, cards: tuple[Card,
     guides = add(batch, "guiasTISS")
     for card in cards:
         _add_guide(add(add(guides, "guiasMedicas"), "guias"), card, None)
-    return _finish(head, message)
+    return _finish(context, message)
 
 
-def status_refusal(head: Letterhead, code: str) -> bytes:
+def status_refusal(context: ReplyContext, code: str) -> bytes:
     """`situacaoProtocoloWS` with a refusal."""
-    message = _begin(head, "situacaoProtocoloWS", TransactionKind.STATUS)
+    message = _begin(context, "situacaoProtocoloWS", TransactionKind.STATUS)
     _add_reason(add(add(message, "situacaoProtocolo"), "mensagemErro"), code)
-    return _finish(head, message)
+    return _finish(context, message)
 
 
-def cancellation(head: Letterhead, lote: str, number: int) -> bytes:
+def cancellation(context: ReplyContext, lote: str, number: int) -> bytes:
     """`reciboCancelaGuiaWS` for a whole batch."""
-    message = _begin(head, "reciboCancelaGuiaWS", TransactionKind.CANCELLED)
-    told = add(add(message, "reciboCancelaGuia"), "reciboCancelaGuia")
-    add(told, "registroANS", head.payer.registro_ans)
-    add_provider_data(told, head.provider)
-    batch = add(add(told, "retornoStatus"), "loteCancelado")
+    message = _begin(context, "reciboCancelaGuiaWS", TransactionKind.CANCELLED)
+    answer = add(add(message, "reciboCancelaGuia"), "reciboCancelaGuia")
+    add(answer, "registroANS", context.payer.registro_ans)
+    add_provider_data(answer, context.provider)
+    batch = add(add(answer, "retornoStatus"), "loteCancelado")
     add(batch, "numeroLote", lote)
     add(batch, "statusCancelamento", str(number))
-    return _finish(head, message)
+    return _finish(context, message)
 
 
 def fault(word: FaultWord, *, bare: bool = False, encoding: Encoding = "iso-8859-1") -> bytes:
@@ -135,14 +135,14 @@ def _soap_fault(side: str, said: etree._Element | None) -> etree._Element:
     return outer
 
 
-def _begin(head: Letterhead, name: str, transaction: TransactionKind) -> etree._Element:
+def _begin(context: ReplyContext, name: str, transaction: TransactionKind) -> etree._Element:
     return new_message(
-        name, MessageHeader(transaction, "1", head.at, head.payer, head.provider, head.version)
+        name, MessageHeader(transaction, "1", context.at, context.payer, context.provider, context.version)
     )
 
 
-def _finish(head: Letterhead, message: etree._Element) -> bytes:
-    return envelope(seal(message, head.hash_encoding), head.encoding)
+def _finish(context: ReplyContext, message: etree._Element) -> bytes:
+    return envelope(seal(message, context.hash_encoding), context.encoding)
 
 
 def _add_reason(parent: etree._Element, code: str) -> None:

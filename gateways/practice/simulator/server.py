@@ -1,4 +1,4 @@
-"""The simulator: a real HTTP(S) server with one desk per payer."""
+"""The simulator: a real HTTP(S) server with one address per payer."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from gateways.practice.simulator.scenario import Scenario
 from gateways.practice.simulator.wire import HttpRequest, close, deliver, read_http
 from gateways.tiss.validation import Schemas
 
-_DOOR_SECONDS = 0.1
+_SCHEDULE_SECONDS = 0.1
 _WITHOUT_TIME = Answer(500, b"")
 _FORBIDDEN = Answer(403, b"")
 _NOT_FOUND = Answer(404, b"")
@@ -35,19 +35,19 @@ class Listening:
 
     @property
     def asks_for_certificates(self) -> bool:
-        """Whether clients must show a certificate; without one they are told so in HTTP, as payers do."""
+        """Whether clients must show a certificate; without one they get HTTP 403, as from payers."""
         return self.tls is not None and self.tls.verify_mode is not ssl.CERT_NONE
 
 
 class Simulator:
     """Payers at `url`/registroANS; the ledger at `url`/_ledger."""
 
-    def __init__(self, scenario: Scenario, stage: SimulatorParts, clock: Clock, listening: Listening) -> None:
+    def __init__(self, scenario: Scenario, parts: SimulatorParts, clock: Clock, listening: Listening) -> None:
         self._scenario = scenario
-        self._stage = stage
+        self._parts = parts
         self._clock = clock
         self._listening = listening
-        self._desks = {payer.registro_ans: SimulatedPayer(payer, stage) for payer in scenario.payers}
+        self._payers = {payer.registro_ans: SimulatedPayer(payer, parts) for payer in scenario.payers}
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self.port = listening.port
@@ -55,7 +55,7 @@ class Simulator:
     @property
     def ledger(self) -> Ledger:
         """What reached the payers and what they took."""
-        return self._stage.ledger
+        return self._parts.ledger
 
     @property
     def url(self) -> str:
@@ -63,31 +63,31 @@ class Simulator:
         scheme = "https" if self._listening.tls else "http"
         return f"{scheme}://{self._listening.host}:{self.port}"
 
-    async def open_door(self) -> None:
-        """Listen; after a closed door on the same port as before."""
+    async def listen(self) -> None:
+        """Take connections; after a pause on the same port as before."""
         if self._server is None:
             self._server = await asyncio.start_server(
                 self._accept, self._listening.host, self.port, ssl=self._listening.tls
             )
             self.port = self._server.sockets[0].getsockname()[1]
 
-    async def close_door(self) -> None:
+    async def stop_listening(self) -> None:
         """Refuse connections; those that stand go on."""
         if self._server is not None:
             self._server.close()
             self._server = None
 
-    async def mind_the_door(self) -> None:
-        """Open and close it by the scenario, until cancelled."""
+    async def follow_schedule(self) -> None:
+        """Listen or not as the scenario says, until cancelled."""
         while True:
             with contextlib.suppress(EngineClockError):
-                await (self.close_door() if self._is_closed(await self._clock.now()) else self.open_door())
-            await asyncio.sleep(_DOOR_SECONDS)
+                await (self.stop_listening() if self._is_closed(await self._clock.now()) else self.listen())
+            await asyncio.sleep(_SCHEDULE_SECONDS)
 
     def _is_closed(self, now: datetime) -> bool:
-        return any(window.covers(now, self._stage.begun) for window in self._scenario.closed)
+        return any(window.covers(now, self._parts.begun) for window in self._scenario.closed)
 
-    async def hang_up(self) -> None:
+    async def drop_connections(self) -> None:
         """End all connections."""
         standing = list(self._connections)
         for task in standing:
@@ -109,12 +109,12 @@ class Simulator:
 
     async def _answer(self, request: HttpRequest) -> Answer:
         place = request.path.partition("?")[0].strip("/").partition("/")[0]
-        desk = self._desks.get(place)
-        if desk is None:
+        payer = self._payers.get(place)
+        if payer is None:
             return self._shown(place) if request.method == "GET" else _NOT_FOUND
         try:
             now = await self._clock.now()
-            return desk.describe(now) if request.method == "GET" else desk.answer(request.body, now)
+            return payer.describe(now) if request.method == "GET" else payer.answer(request.body, now)
         except EngineClockError:
             return _WITHOUT_TIME
 
@@ -132,21 +132,21 @@ async def simulated_payers(
     scenario: Scenario, clock: Clock, listening: Listening | None = None, ledger: Ledger | None = None
 ) -> AsyncIterator[Simulator]:
     """A simulator that listens until the block ends."""
-    stage = SimulatorParts(
+    parts = SimulatorParts(
         ledger=ledger or Ledger(),
         schemas=Schemas(),
         rng=random.Random(scenario.seed),  # noqa: S311  # a script's dice, not a secret
         begun=await clock.now(),
     )
-    simulator = Simulator(scenario, stage, clock, listening or Listening())
-    await simulator.open_door()
-    door = asyncio.create_task(simulator.mind_the_door()) if scenario.closed else None
+    simulator = Simulator(scenario, parts, clock, listening or Listening())
+    await simulator.listen()
+    schedule = asyncio.create_task(simulator.follow_schedule()) if scenario.closed else None
     try:
         yield simulator
     finally:
-        if door:
-            door.cancel()
+        if schedule:
+            schedule.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await door
-        await simulator.close_door()
-        await simulator.hang_up()
+                await schedule
+        await simulator.stop_listening()
+        await simulator.drop_connections()

@@ -8,7 +8,7 @@ from gateways.practice.simulator import replies
 from gateways.practice.simulator.answer import Answer
 from gateways.practice.simulator.checks import Checks
 from gateways.practice.simulator.ledger import CANCELLED, TAKEN, Ledger, LedgerEntry
-from gateways.practice.simulator.replies import Card, GlosaOn, Letterhead
+from gateways.practice.simulator.replies import Card, GlosaOn, ReplyContext
 from gateways.practice.simulator.request import Asked, read_request
 from gateways.practice.simulator.scenario import PayerScenario
 from gateways.tiss.names import FaultWord, Version, ans
@@ -21,59 +21,60 @@ _FINAL = frozenset({ProtocolStatus.CLEARED_FOR_PAYMENT, ProtocolStatus.PAID})
 
 
 @dataclass(frozen=True, slots=True)
-class Mood:
-    """How a sound batch is answered."""
+class Handling:
+    """How a sound batch is answered: with which deduction, and whether the answer arrives."""
 
     glosa: GlosaOn | None = None
     answered: bool = True
 
 
-GOOD = Mood()
+PLAIN = Handling()
 
 
 class PayerService:
-    """One payer's clerk."""
+    """One payer's answers, as the standard wants them."""
 
     def __init__(self, payer: PayerScenario, ledger: Ledger, schemas: Schemas) -> None:
         self._payer = payer
         self._ledger = ledger
         self._checks = Checks(payer, schemas)
 
-    def handle(self, body: bytes, now: datetime, mood: Mood) -> Answer:
-        """Answer a request as the standard wants it."""
+    def handle(self, body: bytes, now: datetime, handling: Handling) -> Answer:
+        """Answer any request."""
         asked = read_request(body)
         complaint = self._checks.complaint(asked)
         if asked is None or isinstance(complaint, FaultWord):
-            return self._fault(asked, complaint or FaultWord.WRONG_SCHEMA, now, mood)
+            return self._fault(asked, complaint or FaultWord.WRONG_SCHEMA, now, handling)
         if complaint:
-            return self.refuse(asked, complaint, now, mood)
+            return self.refuse(asked, complaint, now, handling)
         match asked.operation:
             case "loteGuiasWS":
-                return self._batch(asked, now, mood)
+                return self._batch(asked, now, handling)
             case "solicitacaoStatusProtocoloWS":
                 return self._status(asked, now)
             case _:
                 return self._cancel(asked, now)
 
-    def refuse(self, asked: Asked, code: str, now: datetime, mood: Mood = GOOD) -> Answer:
+    def refuse(self, asked: Asked, code: str, now: datetime, handling: Handling = PLAIN) -> Answer:
         """Refuse a request by a code."""
-        self._record(asked, f"refused:{code}", now, mood=mood)
+        self._record(asked, f"refused:{code}", now, handling)
         if asked.operation == "solicitacaoStatusProtocoloWS":
-            return Answer(200, replies.status_refusal(self._head(asked, now), code))
-        return Answer(200, replies.refusal(self._head(asked, now), code))
+            return Answer(200, replies.status_refusal(self._context(asked, now), code))
+        return Answer(200, replies.refusal(self._context(asked, now), code))
 
-    def _fault(self, asked: Asked | None, word: FaultWord | str, now: datetime, mood: Mood) -> Answer:
-        self._record(asked, f"fault:{word}", now, mood=mood)
+    def _fault(self, asked: Asked | None, word: FaultWord | str, now: datetime, handling: Handling) -> Answer:
+        self._record(asked, f"fault:{word}", now, handling)
         return Answer(500, replies.fault(FaultWord(word), encoding=self._payer.encoding))
 
-    def _batch(self, asked: Asked, now: datetime, mood: Mood) -> Answer:
+    def _batch(self, asked: Asked, now: datetime, handling: Handling) -> Answer:
         known, older = self._payer.registro_ans, self._payer.version < Version.V4_03_00
         if self._ledger.taken(known, asked.lote or "") or self._is_spent(asked):
-            return self.refuse(asked, "1308" if older else "3268", now, mood)
+            return self.refuse(asked, "1308" if older else "3268", now, handling)
         if self._ledger.has_guide(known, asked.guides):
-            return self.refuse(asked, "1308", now, mood)
-        entry = self._record(asked, TAKEN, now, mood=mood, protocol=self._ledger.next_protocol())
-        return Answer(200, replies.receipt(self._head(asked, now), entry, tuple(_cards(asked)), mood.glosa))
+            return self.refuse(asked, "1308", now, handling)
+        entry = self._record(asked, TAKEN, now, handling)
+        context, cards = self._context(asked, now), tuple(_cards(asked))
+        return Answer(200, replies.receipt(context, entry, cards, handling.glosa))
 
     def _is_spent(self, asked: Asked) -> bool:
         keeps = self._payer.cancelled_numbers == "spent"
@@ -85,13 +86,14 @@ class PayerService:
             return self.refuse(asked, "3162" if self._payer.version < Version.V4_03_00 else "3291", now)
         self._record(asked, "told", now)
         cards = tuple(Card(guide, NO_CARD) for guide in entry.guides)
-        return Answer(200, replies.status(self._head(asked, now), entry, self._stage(entry, now), cards))
+        context, number = self._context(asked, now), self._progress(entry, now)
+        return Answer(200, replies.status(context, entry, number, cards))
 
     def _cancel(self, asked: Asked, now: datetime) -> Answer:
         number = self._payer.cancel_status or self._cancellable(asked, now)
         cancelled = number == CancelStatus.CANCELLED
         self._record(asked, CANCELLED if cancelled else f"cancel:{number}", now)
-        return Answer(200, replies.cancellation(self._head(asked, now), asked.lote or "", number))
+        return Answer(200, replies.cancellation(self._context(asked, now), asked.lote or "", number))
 
     def _cancellable(self, asked: Asked, now: datetime) -> CancelStatus:
         entry = self._ledger.taken(self._payer.registro_ans, asked.lote or "")
@@ -99,38 +101,33 @@ class PayerService:
             return CancelStatus.NO_SUCH_BATCH
         if asked.protocol and asked.protocol != entry.protocol:
             return CancelStatus.NO_SUCH_PROTOCOL
-        final = self._stage(entry, now) in _FINAL
+        final = self._progress(entry, now) in _FINAL
         return CancelStatus.NOT_CANCELLED if final else CancelStatus.CANCELLED
 
-    def _stage(self, entry: LedgerEntry, now: datetime) -> int:
+    def _progress(self, entry: LedgerEntry, now: datetime) -> int:
         """How far a protocol has come at its age."""
         reached = [step.status for step in self._payer.statuses if entry.at + step.after <= now]
         return reached[-1] if reached else ProtocolStatus.RECEIVED
 
     def _record(
-        self,
-        asked: Asked | None,
-        verdict: str,
-        now: datetime,
-        *,
-        mood: Mood = GOOD,
-        protocol: str | None = None,
+        self, asked: Asked | None, verdict: str, now: datetime, handling: Handling = PLAIN
     ) -> LedgerEntry:
+        """Note a request; a batch that is taken gets its protocol here."""
         entry = LedgerEntry(
             at=now,
             payer=self._payer.registro_ans,
             operation=asked.operation if asked else "",
             verdict=verdict,
             lote=asked.lote if asked else None,
-            protocol=protocol,
+            protocol=self._ledger.next_protocol() if verdict == TAKEN else None,
             guides=asked.guides if asked else (),
-            answered=mood.answered,
+            answered=handling.answered,
         )
         self._ledger.record(entry)
         return entry
 
-    def _head(self, asked: Asked, now: datetime) -> Letterhead:
-        return Letterhead(
+    def _context(self, asked: Asked, now: datetime) -> ReplyContext:
+        return ReplyContext(
             payer=Payer(self._payer.registro_ans),
             provider=asked.party,
             version=self._payer.version,

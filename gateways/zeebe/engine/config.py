@@ -46,6 +46,10 @@ class EngineConfig:
         return self.home / "logs" / "broker.log"
 
     @property
+    def log_settings_file(self) -> Path:
+        return self.home / "log4j2.xml"
+
+    @property
     def state_file(self) -> Path:
         return self.home / "engine.json"
 

@@ -21,7 +21,7 @@ _STALL_SECONDS = 30
 
 def download_archive(config: EngineConfig, staging: Path, reporter: StartReporter) -> Path:
     """Fetch the archive, unverified, into `staging`."""
-    with _told_apart(config), _hushed("jgo"):
+    with _explained(config), _silenced("jgo"):
         artifact = _artifact(config, staging, reporter)
         # asked first, because jgo tells no status and leaves the connection of a refused download open
         _refuse(http.head(_url(artifact), timeout=_STALL_SECONDS).status_code, config)
@@ -57,7 +57,7 @@ def _refuse(status: int, config: EngineConfig) -> None:
 
 
 def _text_at(url: str, config: EngineConfig) -> str | None:
-    with _told_apart(config), _hushed("jgo"):
+    with _explained(config), _silenced("jgo"):
         answer = http.get(url, timeout=_STALL_SECONDS)
         if answer.status_code != HTTPStatus.NOT_FOUND:
             _refuse(answer.status_code, config)
@@ -81,7 +81,7 @@ def _url(artifact: Artifact) -> str:
 
 
 @contextmanager
-def _told_apart(config: EngineConfig) -> Iterator[None]:
+def _explained(config: EngineConfig) -> Iterator[None]:
     """jgo raises RuntimeError for what is not published; the network's and the disk's errors are OSErrors."""
     try:
         yield
@@ -92,7 +92,7 @@ def _told_apart(config: EngineConfig) -> Iterator[None]:
 
 
 @contextmanager
-def _hushed(name: str) -> Iterator[None]:
+def _silenced(name: str) -> Iterator[None]:
     # jgo warns about a wrong checksum and carries on; we refuse, and say so ourselves
     logger = logging.getLogger(name)
     before = logger.level

@@ -1,7 +1,6 @@
 """The environment of the broker's process: light, on localhost only, with a movable clock."""
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from gateways.zeebe.engine.config import EngineConfig
 from gateways.zeebe.engine.java import Java
@@ -24,7 +23,7 @@ _LIGHT = {
 
 
 def broker_environment(
-    config: EngineConfig, java: Java, *, ports: Ports, log_settings: Path, inherited: Mapping[str, str]
+    config: EngineConfig, java: Java, *, ports: Ports, inherited: Mapping[str, str]
 ) -> dict[str, str]:
     """Everything the broker sees; of our own environment only what any program needs, so no secrets."""
     kept = {name: inherited[name] for name in _INHERITED if name in inherited}
@@ -34,8 +33,8 @@ def broker_environment(
         **_sockets(ports),
         "JAVACMD": str(java.executable),
         "JAVA_OPTS": " ".join(_java_options(config, java)),
-        "LOGGING_CONFIG": str(log_settings),
-        "LOG4J_CONFIGURATION_FILE": str(log_settings),
+        "LOGGING_CONFIG": str(config.log_settings_file),
+        "LOG4J_CONFIGURATION_FILE": str(config.log_settings_file),
         "ZEEBE_BROKER_DATA_DIRECTORY": str(config.data_folder.absolute()),
         **config.settings,
     }

@@ -6,7 +6,7 @@ from domain.errors import Trouble
 
 
 class EngineError(Trouble):
-    """One line: what happened, why, what to do; `log_lines` holds the broker's last words, if any."""
+    """One line: what happened, why, what to do; `log_lines` holds the broker's last messages, if any."""
 
     def __init__(self, advice: str, *, log_lines: Sequence[str] = ()) -> None:
         super().__init__(advice)

@@ -21,7 +21,7 @@ from gateways.zeebe.engine.logs import log_tail, write_log_settings
 from gateways.zeebe.engine.offset import restore_offset, save_offset
 from gateways.zeebe.engine.ports import PREFERRED, Ports, choose_ports
 from gateways.zeebe.engine.process import listens_on, spawn, terminate
-from gateways.zeebe.engine.readiness import BrokerDiedError, is_managed, is_ready, wait_until
+from gateways.zeebe.engine.readiness import BrokerDiedError, StartingBroker, is_managed, is_ready
 from gateways.zeebe.engine.reporter import SilentReporter, StartReporter
 from gateways.zeebe.engine.state import EngineState, live_process, read_state, write_state
 
@@ -110,9 +110,8 @@ def _attempt(config: EngineConfig, program: _Program, ports: Ports, reporter: St
 
 def _launch(config: EngineConfig, program: _Program, ports: Ports) -> tuple[EngineState, psutil.Process]:
     config.data_folder.mkdir(parents=True, exist_ok=True)
-    environment = broker_environment(
-        config, program.java, ports=ports, log_settings=write_log_settings(config), inherited=os.environ
-    )
+    write_log_settings(config)
+    environment = broker_environment(config, program.java, ports=ports, inherited=os.environ)
     broker = program.distribution / "bin" / "broker"
     process = spawn(broker, environment=environment, log_file=config.log_file)
     state = EngineState(process.pid, process.create_time(), config.version, ports)
@@ -134,9 +133,10 @@ def _wait_until_ready(
 
     deadline = time.monotonic() + config.ready_seconds
     with reporter.waiting("Waiting for the engine", config.ready_seconds) as tick:
-        wait_until(managed, process, config=config, deadline=deadline, tick=tick)
+        starting = StartingBroker(config, process, deadline, tick)
+        starting.wait_until(managed)
         moved = restore_offset(config, engine)
-        wait_until(ready, process, config=config, deadline=deadline, tick=tick)
+        starting.wait_until(ready)
     if moved:
         ahead = timedelta(seconds=round(moved.total_seconds()))
         reporter.info(f"The engine's clock goes on {ahead} ahead, as this data folder left it.")

@@ -23,20 +23,20 @@ _LOG4J = """<?xml version="1.0" encoding="UTF-8"?>
 </Configuration>
 """
 _LOOK_AGAIN_SECONDS = 0.3
-_LAST_WORDS = 15
+_LAST_MESSAGES = 15
 _GIVEN_UP = ("Application run failed", "Failed to start broker")
 _STACK_FRAME = ("\tat ", "\t... ")
 
 
-def write_log_settings(config: EngineConfig) -> Path:
+def write_log_settings(config: EngineConfig) -> None:
     """Give each start a log of its own, and tell the broker's logger when to roll it over."""
     config.log_file.parent.mkdir(parents=True, exist_ok=True)
     if config.log_file.exists():
         config.log_file.replace(config.log_file.with_name("broker.before.log"))
     rolled = config.log_file.with_name("broker.%i.log")
-    settings = config.home / "log4j2.xml"
-    settings.write_text(_LOG4J.format(file=quoteattr(str(config.log_file)), pattern=quoteattr(str(rolled))))
-    return settings
+    config.log_settings_file.write_text(
+        _LOG4J.format(file=quoteattr(str(config.log_file)), pattern=quoteattr(str(rolled)))
+    )
 
 
 def log_tail(config: EngineConfig, lines: int) -> list[str]:
@@ -48,15 +48,15 @@ def log_tail(config: EngineConfig, lines: int) -> list[str]:
         return []
 
 
-def last_words(config: EngineConfig) -> list[str]:
+def last_messages(config: EngineConfig) -> list[str]:
     """The last lines that say something: without the frames of Java's stack traces."""
-    spoken = [line for line in log_tail(config, 500) if line.strip() and not line.startswith(_STACK_FRAME)]
-    return spoken[-_LAST_WORDS:]
+    messages = [line for line in log_tail(config, 500) if line.strip() and not line.startswith(_STACK_FRAME)]
+    return messages[-_LAST_MESSAGES:]
 
 
 def has_given_up(config: EngineConfig) -> bool:
     """Whether the broker said that it cannot start; its process may stay all the same."""
-    return any(words in line for line in log_tail(config, 500) for words in _GIVEN_UP)
+    return any(phrase in line for line in log_tail(config, 500) for phrase in _GIVEN_UP)
 
 
 def follow_log(config: EngineConfig) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import httpx
 import psutil
 
 from gateways.zeebe.engine.config import EngineConfig, RunningEngine
 from gateways.zeebe.engine.errors import EngineError
-from gateways.zeebe.engine.logs import has_given_up, last_words
+from gateways.zeebe.engine.logs import has_given_up, last_messages
 from gateways.zeebe.engine.process import exit_code, has_ended
 
 _LOOK_AGAIN_SECONDS = 0.2
@@ -30,23 +31,25 @@ def is_managed(engine: RunningEngine) -> bool:
     return _get(f"{engine.management_url}/actuator/clock") is not None
 
 
-def wait_until(
-    condition: Callable[[], bool],
-    process: psutil.Process,
-    *,
-    config: EngineConfig,
-    deadline: float,
-    tick: Callable[[float], None],
-) -> None:
-    """Poll the condition until the (monotonic) deadline, with an eye on the process."""
-    while not condition():
-        left = deadline - time.monotonic()
-        if has_ended(process) or has_given_up(config):
-            raise _died(config, exit_code(process))
-        if left <= 0:
-            raise _too_slow(config)
-        tick(left)
-        time.sleep(_LOOK_AGAIN_SECONDS)
+@dataclass(frozen=True, slots=True)
+class StartingBroker:
+    """A broker on its way: its process, its (monotonic) deadline, and what takes the seconds left."""
+
+    config: EngineConfig
+    process: psutil.Process
+    deadline: float
+    tick: Callable[[float], None]
+
+    def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Poll the condition until the deadline, with an eye on the process."""
+        while not condition():
+            left = self.deadline - time.monotonic()
+            if has_ended(self.process) or has_given_up(self.config):
+                raise _died(self.config, exit_code(self.process))
+            if left <= 0:
+                raise _too_slow(self.config)
+            self.tick(left)
+            time.sleep(_LOOK_AGAIN_SECONDS)
 
 
 def _get(url: str) -> httpx.Response | None:
@@ -62,7 +65,7 @@ def _died(config: EngineConfig, code: int | None) -> BrokerDiedError:
         f"The engine ended while it was starting{how}: its last log lines say why; "
         "if its data is damaged or of another version, move the folder "
         f"{config.data_folder} away and start again.",
-        log_lines=last_words(config),
+        log_lines=last_messages(config),
     )
 
 
@@ -70,5 +73,5 @@ def _too_slow(config: EngineConfig) -> EngineError:
     return EngineError(
         f"The engine was not ready after {config.ready_seconds:.0f} s: "
         "the machine may be busy or short of memory; `reenvio engine stop`, then try again.",
-        log_lines=last_words(config),
+        log_lines=last_messages(config),
     )

@@ -131,16 +131,16 @@ async def test_a_removal_that_retention_cannot_have_made_excuses_nothing(
     assert "not those that were anchored" in digest.what
 
 
-@pytest.mark.parametrize("witness", ["outbox", "claim_events"])
+@pytest.mark.parametrize("record", ["outbox", "claim_events"])
 async def test_a_claim_removed_before_its_day_is_anchored_is_found(
-    store: Store, database: AsyncEngine, witness: str
+    store: Store, database: AsyncEngine, record: str
 ) -> None:
     await some_decisions(store)
-    other = {"outbox": "claim_events", "claim_events": "outbox"}[witness]
+    other = {"outbox": "claim_events", "claim_events": "outbox"}[record]
     tables = ("audit_events", "retry_decisions", other)
     await tamper(database, *(f"DELETE FROM {table} WHERE claim_id = 'CLM-002-2'" for table in tables))  # noqa: S608
-    told = "1 decisions are told of elsewhere, but were removed with their audit events"
-    assert await problems(store) == [AuditProblem("CLM-002-2", told)]
+    missed = "1 decisions are told of elsewhere, but were removed with their audit events"
+    assert await problems(store) == [AuditProblem("CLM-002-2", missed)]
 
 
 async def test_a_last_decision_removed_with_its_events_is_found(store: Store, database: AsyncEngine) -> None:

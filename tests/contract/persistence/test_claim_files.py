@@ -8,12 +8,12 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
+from domain.retention import Periods
 from persistence.encryption.cipher import CipherError
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.claims import Arrival, Wanted
 from persistence.repositories.legal_holds import LegalHold
 from persistence.repositories.payloads import open_payload, seal_payload
-from persistence.retention import Periods
 from persistence.store import Store
 from tests.support.builders import CLAIM, NOW, later
 from workers.upkeep.retention import apply, preview

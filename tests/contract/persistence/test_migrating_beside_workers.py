@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import Connection, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.database.engine import DatabaseError, PoolLimits, open_database
+from persistence.database.engine import PoolLimits, open_database
+from persistence.database.trouble import DatabaseError
 from persistence.migrations import MIGRATING, MIGRATORS, is_new_enough, migrate
 from persistence.tables import retry_decisions
 from tests.contract.persistence.filling import fill, tables
@@ -21,7 +22,8 @@ BEFORE = "0010"
 """The newest revision that decisions are content with: the one to which their writer is an old worker."""
 WRITER = """
 import asyncio, itertools, sys
-from persistence.database.engine import DatabaseError, may_pass, open_database
+from persistence.database.engine import open_database
+from persistence.database.trouble import DatabaseError, may_pass
 from persistence.store import Store
 from tests.support.builders import draft
 

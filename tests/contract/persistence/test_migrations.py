@@ -12,7 +12,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.database.engine import DatabaseError, open_database
+from persistence.database.engine import open_database
+from persistence.database.trouble import DatabaseError
 from persistence.migrations import alembic_config, is_new_enough, migrate
 from persistence.tables import claims, metadata
 from tests.contract.persistence.filling import counts, fill, tables

@@ -12,10 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerStatus
+from domain.retention import Periods
 from domain.slots import Slot
 from persistence.repositories.claims import Wanted
 from persistence.repositories.idempotency import OperationKey, OperationStatus, OperationTerms
-from persistence.retention import AREAS, Periods
+from persistence.retention import AREAS
 from persistence.store import Store, Transaction
 from persistence.tables import metadata
 from tests.contract.persistence.filling import fill
@@ -29,7 +30,7 @@ SMALL = {"audit_anchors", "audit_permits", "legal_holds", "leases", "policies", 
 
 Work = Callable[[Transaction], Awaitable[Any]]
 HOT: dict[str, Work] = {
-    "record": lambda tx: tx.ledger.record([draft(CLAIM)]),
+    "record": lambda tx: tx.decision_log.record([draft(CLAIM)]),
     "attempts": lambda tx: tx.decisions.attempts(CLAIM),
     "count": lambda tx: tx.decisions.count(CLAIM),
     "pending": lambda tx: tx.decisions.pending(),
@@ -80,7 +81,7 @@ HOT: dict[str, Work] = {
     "claimed protocol": lambda tx: tx.attempts.claimed_protocol(CLAIM),
     "expired": lambda tx: tx.idempotency.delete_expired(NOW, 10),
 } | {
-    f"remove {area.name}": lambda tx, area=area: tx.remains.remove(area, Periods(), now=NOW, limit=10)
+    f"remove {area.name}": lambda tx, area=area: tx.expired.remove(area, Periods(), now=NOW, limit=10)
     for area in AREAS
 }  # fmt: skip
 

@@ -7,13 +7,13 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
+from domain.retention import YEAR, Periods
 from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.legal_holds import LegalHold
 from persistence.repositories.reviews import Notice, Review
-from persistence.retention import YEAR, Periods
 from persistence.store import Store
 from tests.support.builders import NOW, draft, later
-from workers.upkeep.retention import apply, preview, set_due_anchors
+from workers.upkeep.retention import RemovalLimits, apply, preview, set_due_anchors
 
 OLD, HELD, YOUNG = "CLM-OLD-1", "CLM-HELD-2", "CLM-YOUNG-3"
 SIX_YEARS = NOW + 6 * YEAR
@@ -117,7 +117,7 @@ async def test_small_batches_come_to_the_same(store: Store) -> None:
     for n in range(9):
         await store.record(draft(f"CLM-1-{n}"))
     await set_due_anchors(store, later(days=2))
-    removed = await apply(store, PERIODS, SIX_YEARS, batch=2)
+    removed = await apply(store, PERIODS, SIX_YEARS, limits=RemovalLimits(2))
     assert (removed["decisions"], removed["audit events"], removed["journal entries"]) == (9, 54, 9)
 
 
@@ -125,7 +125,7 @@ async def test_every_area_has_a_share_of_batches_of_its_own(store: Store) -> Non
     for n in range(9):
         await store.record(draft(f"CLM-1-{n}"))
     await set_due_anchors(store, later(days=2))
-    removed = await apply(store, PERIODS, SIX_YEARS, batch=2, batches=4)
+    removed = await apply(store, PERIODS, SIX_YEARS, limits=RemovalLimits(2, 4))
     assert (removed["decisions"], removed["audit events"], removed["journal entries"]) == (8, 8, 8)
 
 
@@ -139,15 +139,15 @@ async def test_areas_take_turns_so_that_none_waits_for_another(store: Store, dat
             deletions.append(statement.split()[2])
 
     event.listen(database.sync_engine, "before_cursor_execute", note)
-    await apply(store, PERIODS, SIX_YEARS, batch=2, batches=2)
+    await apply(store, PERIODS, SIX_YEARS, limits=RemovalLimits(2, 2))
     first, second = (n for n, table in enumerate(deletions) if table == "retry_decisions")
     assert "claim_events" in deletions[first:second]
 
 
 async def test_errors_stay_counted_when_their_decisions_are_gone(stories: Store) -> None:
-    await apply(stories, PERIODS, SIX_YEARS, batch=1)
+    await apply(stories, PERIODS, SIX_YEARS, limits=RemovalLimits(1))
     async with stories.reading() as tx:
-        [(day, classification, _, number)] = await tx.remains.statistics()
+        [(day, classification, _, number)] = await tx.expired.statistics()
     assert (day, classification, number) == (NOW.date(), "TRANSIENT", 1)
 
 

@@ -8,7 +8,7 @@ from gateways.tiss.gateway import TissGateway
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
-from tests.integration.tiss.stage import Stage, stage
+from tests.integration.tiss.connected_payer import ConnectedPayer, connected_payer
 from tests.support.services import services
 from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text, payer
 from workers.jobs.submit_claim import submit_claim
@@ -22,38 +22,38 @@ FIRST = Submission("CLM-X-1", PAYER, 1, content=file_bytes(file_text()))
 AGAIN = replace(FIRST, attempt=2, after_lost_answer=True)
 
 
-def gateway(played: Stage) -> TissGateway:
+def gateway(played: ConnectedPayer) -> TissGateway:
     return TissGateway({PAYER: played.client})
 
 
 async def test_by_default_nothing_is_cancelled_and_the_resend_meets_the_first() -> None:
-    async with stage(LOST_ONCE) as played:
+    async with connected_payer(LOST_ONCE) as played:
         await gateway(played).send(FIRST, NOW)
         assert isinstance(await gateway(played).send(AGAIN, NOW), Duplicate)
     assert "cancelled" not in played.verdicts
 
 
 async def test_where_it_is_wanted_the_first_is_undone_and_the_second_gives_the_protocol() -> None:
-    async with stage(LOST_ONCE, {"cancel_when_ambiguous": True}) as played:
+    async with connected_payer(LOST_ONCE, {"cancel_when_ambiguous": True}) as played:
         await gateway(played).send(FIRST, NOW)
         assert isinstance(await gateway(played).send(AGAIN, NOW), Accepted)
     assert played.verdicts == ["taken", "cancelled", "taken"]
 
 
 async def test_the_first_send_of_a_claim_cancels_nothing() -> None:
-    async with stage(settings={"cancel_when_ambiguous": True}) as played:
+    async with connected_payer(settings={"cancel_when_ambiguous": True}) as played:
         assert isinstance(await gateway(played).send(FIRST, NOW), Accepted)
     assert played.verdicts == ["taken"]
 
 
 async def test_a_payer_that_does_not_cancel_has_the_first_send() -> None:
-    async with stage(LOST_ONCE | {"cancel_status": 2}, {"cancel_when_ambiguous": True}) as played:
+    async with connected_payer(LOST_ONCE | {"cancel_status": 2}, {"cancel_when_ambiguous": True}) as played:
         await gateway(played).send(FIRST, NOW)
         assert isinstance(await gateway(played).send(AGAIN, NOW), Duplicate)
 
 
 async def test_while_the_payer_is_still_cancelling_nothing_is_sent() -> None:
-    async with stage(LOST_ONCE | {"cancel_status": 4}, {"cancel_when_ambiguous": True}) as played:
+    async with connected_payer(LOST_ONCE | {"cancel_status": 4}, {"cancel_when_ambiguous": True}) as played:
         await gateway(played).send(FIRST, NOW)
         answer = await gateway(played).send(AGAIN, NOW)
     assert isinstance(answer, Failed)
@@ -62,7 +62,7 @@ async def test_while_the_payer_is_still_cancelling_nothing_is_sent() -> None:
 
 
 async def test_a_number_that_stays_refused_after_its_cancellation_goes_to_a_person() -> None:
-    async with stage(SPENT, {"cancel_when_ambiguous": True}) as played:
+    async with connected_payer(SPENT, {"cancel_when_ambiguous": True}) as played:
         await gateway(played).send(FIRST, NOW)
         answer = await gateway(played).send(AGAIN, NOW)
     assert played.verdicts == ["taken", "cancelled", "refused:3268"]
@@ -73,7 +73,7 @@ async def test_a_number_that_stays_refused_after_its_cancellation_goes_to_a_pers
 async def test_a_cancellation_is_remembered_at_every_later_send(store: Store) -> None:
     """Taken and cancelled; then the connection breaks; then the payer has nothing and refuses the number."""
     rules = [*LOST_ONCE["rules"], {"every": 3, "then": {"do": "drop", "how": "reset"}}]
-    async with stage(SPENT | {"rules": rules}, {"cancel_when_ambiguous": True}) as played:
+    async with connected_payer(SPENT | {"rules": rules}, {"cancel_when_ambiguous": True}) as played:
         outcomes = [await submit(store, played, retry) for retry in range(3)]
     assert played.verdicts == ["taken", "cancelled", "drop", "cancel:5", "refused:3268"]
     *lost, last = (outcome.variables["submissionErrorCode"] for outcome in outcomes)
@@ -85,7 +85,7 @@ async def test_a_cancellation_is_remembered_at_every_later_send(store: Store) ->
 
 
 async def test_what_the_payer_has_cancelled_is_no_lost_answer_any_more(store: Store) -> None:
-    async with stage(SPENT, {"cancel_when_ambiguous": True}) as played:
+    async with connected_payer(SPENT, {"cancel_when_ambiguous": True}) as played:
         await submit(store, played, 0)
         async with store.reading() as tx:
             assert await tx.attempts.answer_was_lost(FIRST.claim_id)
@@ -94,7 +94,7 @@ async def test_what_the_payer_has_cancelled_is_no_lost_answer_any_more(store: St
         assert not await tx.attempts.answer_was_lost(FIRST.claim_id)
 
 
-async def submit(store: Store, played: Stage, retry: int) -> Throw:
+async def submit(store: Store, played: ConnectedPayer, retry: int) -> Throw:
     """Deliver the claim's job, for its retry of that number."""
     cipher, claim_id = cipher_of(new_key("k1")), FIRST.claim_id
     sealed = seal_payload(cipher, claim_id, FIRST.content or b"")
@@ -110,8 +110,8 @@ async def submit(store: Store, played: Stage, retry: int) -> Throw:
 
 
 async def test_while_the_payer_cannot_be_asked_nothing_is_sent() -> None:
-    async with stage(LOST_ONCE, {"cancel_when_ambiguous": True}) as played:
+    async with connected_payer(LOST_ONCE, {"cancel_when_ambiguous": True}) as played:
         await gateway(played).send(FIRST, NOW)
-        await played.simulator.close_door()
+        await played.simulator.stop_listening()
         assert isinstance(await gateway(played).send(AGAIN, NOW), Failed)
     assert played.verdicts == ["taken"]

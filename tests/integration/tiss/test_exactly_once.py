@@ -6,7 +6,7 @@ from dataclasses import replace
 from domain.submission import Accepted, AnswerLost, Duplicate, SendResult
 from gateways.tiss.client import TissClient
 from gateways.tiss.lote import Lote
-from tests.integration.tiss.stage import stage
+from tests.integration.tiss.connected_payer import connected_payer
 from tests.support.tiss_samples import CALL, PAYER, lote
 
 BATCHES = 300
@@ -31,7 +31,7 @@ async def send_until_settled(client: TissClient, batch: Lote) -> list[SendResult
 
 
 async def test_each_batch_is_taken_once_and_its_protocol_is_known_or_known_to_be_lost() -> None:
-    async with stage(DROPS, {"at_once": 8}) as played:
+    async with connected_payer(DROPS, {"at_once": 8}) as played:
         batches = [lote(str(number), first=number) for number in range(1, BATCHES + 1)]
         stories = await asyncio.gather(*(send_until_settled(played.client, batch) for batch in batches))
         ledger = played.simulator.ledger

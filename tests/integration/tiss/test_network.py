@@ -17,7 +17,7 @@ from domain.submission import Accepted, AccessDenied, Failed
 from gateways.practice.simulator.server import Listening
 from gateways.tiss.judgement import Broken, HttpAnswer, Reply, judge_submission
 from gateways.tiss.transport import Request, open_line
-from tests.integration.tiss.stage import stage
+from tests.integration.tiss.connected_payer import connected_payer
 from tests.support.certificates import authority, server_side, signed
 from tests.support.tiss_samples import CALL, NOW, lote, payer, sample
 
@@ -77,13 +77,13 @@ def silent_port(backlog: int = 5) -> Iterator[int]:
 
 
 async def test_a_closed_port_refuses() -> None:
-    async with stage() as played:
-        await played.simulator.close_door()
+    async with connected_payer() as played:
+        await played.simulator.stop_listening()
         outcome = await played.client.submit(lote(), CALL)
         assert isinstance(outcome, Failed)
         assert outcome.payer_down
         assert outcome.code == "NET:REFUSED"
-        await played.simulator.open_door()
+        await played.simulator.listen()
         assert isinstance(await played.client.submit(lote(), CALL), Accepted)
 
 
@@ -194,9 +194,9 @@ async def test_the_request_is_plain_soap_1_1() -> None:
 async def test_tls_trusts_only_what_it_is_told_to(tmp_path: Path) -> None:
     ca = authority(tmp_path)
     listening = Listening(tls=server_side(signed(tmp_path, "server", ca)))
-    async with stage(settings={"ca_file": ca.certificate}, listening=listening) as played:
+    async with connected_payer(settings={"ca_file": ca.certificate}, listening=listening) as played:
         assert isinstance(await played.client.submit(lote(), CALL), Accepted)
-    async with stage(listening=listening) as played:
+    async with connected_payer(listening=listening) as played:
         refused = await played.client.submit(lote(), CALL)
         assert isinstance(refused, Failed)
         assert refused.refused
@@ -209,9 +209,9 @@ async def test_a_client_certificate_opens_the_door_and_none_does_not(tmp_path: P
     client = signed(tmp_path, "client", ca)
     listening = Listening(tls=server_side(signed(tmp_path, "server", ca), clients=ca))
     own = {"ca_file": ca.certificate, "certificate": client.certificate, "key": client.key}
-    async with stage(settings=own, listening=listening) as played:
+    async with connected_payer(settings=own, listening=listening) as played:
         assert isinstance(await played.client.submit(lote(), CALL), Accepted)
-    async with stage(settings={"ca_file": ca.certificate}, listening=listening) as played:
+    async with connected_payer(settings={"ca_file": ca.certificate}, listening=listening) as played:
         outcome = await played.client.submit(lote(), CALL)
         assert isinstance(outcome, AccessDenied)
         assert outcome.code == "HTTP:403"

@@ -20,7 +20,7 @@ from gateways.clock import EngineClockError
 from gateways.practice.simulator.scenario import Scenario
 from gateways.practice.simulator.server import simulated_payers
 from gateways.tiss.faults import DOWN
-from tests.integration.tiss.stage import SCHEMAS, stage
+from tests.integration.tiss.connected_payer import SCHEMAS, connected_payer
 from tests.support.certificates import authority, signed
 from tests.support.tiss_client import bare, open_client
 from tests.support.tiss_samples import CALL, PAYER, lote, payer
@@ -58,7 +58,7 @@ async def get(url: str) -> httpx.Response:
 
 
 async def test_the_ledger_can_be_asked_over_http() -> None:
-    async with stage() as played:
+    async with connected_payer() as played:
         await played.client.submit(lote(), CALL)
         rows = (await get(f"{played.simulator.url}/_ledger")).json()
         assert [(row["lote"], row["verdict"]) for row in rows] == [("200000000001", "taken")]
@@ -67,7 +67,7 @@ async def test_the_ledger_can_be_asked_over_http() -> None:
 
 
 async def test_an_unknown_payer_has_no_desk() -> None:
-    async with stage() as played, httpx.AsyncClient(trust_env=False) as client:
+    async with connected_payer() as played, httpx.AsyncClient(trust_env=False) as client:
         assert (await client.post(f"{played.simulator.url}/111111", content=b"x")).status_code == 404
 
 
@@ -82,7 +82,7 @@ async def test_an_unknown_payer_has_no_desk() -> None:
     ],
 )
 async def test_a_request_that_is_none_is_hung_up_on_and_the_next_is_served(request_bytes: bytes) -> None:
-    async with stage() as played:
+    async with connected_payer() as played:
         reader, writer = await asyncio.open_connection("127.0.0.1", played.simulator.port)
         writer.write(request_bytes)
         writer.write_eof()

@@ -24,7 +24,7 @@ from gateways.tiss.gateway import TissGateway, sequence_of
 from gateways.tiss.messages import Batch
 from gateways.tiss.names import FaultWord, Version
 from gateways.tiss.outcomes import Cancellation, CancelStatus, ProtocolStatus, Situation
-from tests.integration.tiss.stage import SCHEMAS, always, stage
+from tests.integration.tiss.connected_payer import SCHEMAS, always, connected_payer
 from tests.support.tiss_client import bare, open_client
 from tests.support.tiss_samples import (
     CALL,
@@ -51,7 +51,7 @@ async def test_a_batch_is_taken_followed_and_cancelled_in_every_version(
 ) -> None:
     spoken: dict[str, object] = {"version": version, "encoding": encoding, "hash_encoding": encoding}
     accounts = {"accounts": {LOGIN.name: LOGIN.password_md5}}
-    async with stage({**spoken, **accounts}, {**spoken, **ACCOUNT}) as played:
+    async with connected_payer({**spoken, **accounts}, {**spoken, **ACCOUNT}) as played:
         taken = await played.client.submit(lote(guides=3), CALL)
         assert taken == Accepted("900000000001", total="150.00")
         situation = await played.client.status(PROVIDER, "900000000001", CALL)
@@ -63,7 +63,7 @@ async def test_a_batch_is_taken_followed_and_cancelled_in_every_version(
 
 async def outcome_of(behaviour: dict[str, object]) -> tuple[SendResult, list[str]]:
     waits = behaviour.get("how") == "hang" or behaviour.get("delay")
-    async with stage(always(**behaviour), SHORT if waits else None) as played:
+    async with connected_payer(always(**behaviour), SHORT if waits else None) as played:
         return await played.client.submit(lote(), CALL), played.verdicts
 
 
@@ -164,7 +164,7 @@ async def test_the_payers_wish_to_wait_is_heard() -> None:
 
 async def test_a_resend_after_a_lost_answer_meets_the_first_and_nothing_is_taken_twice() -> None:
     lost_once = {"rules": [{"arrivals": [1], "then": {"do": "lose-answer", "how": "reset"}}]}
-    async with stage(lost_once) as played:
+    async with connected_payer(lost_once) as played:
         assert isinstance(await played.client.submit(lote(), CALL), AnswerLost)
         assert isinstance(await played.client.submit(lote(), replace(CALL, sequence="2")), Duplicate)
         assert played.simulator.ledger.times_taken() == {(PAYER, "200000000001"): 1}
@@ -182,7 +182,7 @@ async def test_a_resend_after_a_lost_answer_meets_the_first_and_nothing_is_taken
 )
 async def test_a_batch_the_schema_refuses_never_leaves(text: str, why: str) -> None:
     gateway_file = file_bytes(text)
-    async with stage() as played:
+    async with connected_payer() as played:
         outcome = await send_file(played.client, gateway_file)
         assert isinstance(outcome, Failed)
         assert why in outcome.error
@@ -192,11 +192,11 @@ async def test_a_batch_the_schema_refuses_never_leaves(text: str, why: str) -> N
 
 async def test_what_cannot_be_written_in_the_payers_encoding_never_leaves_unless_folded() -> None:
     text = file_bytes(file_text().replace("José", "Jośé"), "UTF-8")
-    async with stage() as played:
+    async with connected_payer() as played:
         refused = await send_file(played.client, text)
         assert isinstance(refused, Failed)
         assert "nomeProfissional: a character does not exist in ISO-8859-1" in refused.error
-    async with stage(settings={"ascii_text": True}) as played:
+    async with connected_payer(settings={"ascii_text": True}) as played:
         assert isinstance(await send_file(played.client, text), Accepted)
 
 
@@ -207,7 +207,7 @@ async def send_file(client: TissClient, data: bytes) -> object:
 async def test_the_gateway_says_what_came_of_a_send_and_never_raises() -> None:
     first = Submission("CLM-7", PAYER, 1, content=file_bytes(file_text("7")))
     rules = {"rules": [{"lote": "7", "arrivals": [1], "then": {"do": "lose-answer"}}]}
-    async with stage(rules) as played:
+    async with connected_payer(rules) as played:
         gateway: PayerGateway = TissGateway({PAYER: played.client})
         assert isinstance(await gateway.send(first, NOW), AnswerLost)
         assert await gateway.send(replace(first, attempt=2), NOW) == failure("TISS:3268")
@@ -231,13 +231,13 @@ def test_a_sends_number_is_its_own_and_fits() -> None:
 
 async def test_a_wrong_password_locks_after_five_so_we_are_told_at_the_first() -> None:
     accounts = {"accounts": {LOGIN.name: "0" * 32}}
-    async with stage(accounts, ACCOUNT) as played:
+    async with connected_payer(accounts, ACCOUNT) as played:
         outcome = await played.client.submit(lote(), CALL)
     assert outcome == AccessDenied("UNAUTHORIZED - login or password is wrong", "FAULT:LoginInvalido")
 
 
 async def test_questions_and_cancellations_that_break_the_schema_never_leave() -> None:
-    async with stage() as played:
+    async with connected_payer() as played:
         status = await played.client.status(PROVIDER, "1" * 13, CALL)
         cancelled = await played.client.cancel(PROVIDER, Batch("1" * 13), CALL)
         assert isinstance(status, Failed)
@@ -255,7 +255,7 @@ def test_a_batch_can_be_checked_without_sending() -> None:
 async def test_a_listener_gets_every_exchange_and_no_person() -> None:
     seen: list[Exchange] = []
     async with (
-        stage() as played,
+        connected_payer() as played,
         open_client(payer(f"{played.simulator.url}/{PAYER}"), SCHEMAS, listener=seen.append) as client,
     ):
         await client.submit(lote(), CALL)
@@ -267,7 +267,7 @@ async def test_a_listener_gets_every_exchange_and_no_person() -> None:
 
 
 async def test_many_batches_at_once_are_each_taken_once() -> None:
-    async with stage(settings={"at_once": 8}) as played:
+    async with connected_payer(settings={"at_once": 8}) as played:
         batches = [lote(str(number), first=number) for number in range(1, 101)]
         outcomes = await asyncio.gather(*(played.client.submit(batch, CALL) for batch in batches))
         assert all(isinstance(outcome, Accepted) for outcome in outcomes)

@@ -11,7 +11,7 @@ from pyzeebe.proto.gateway_pb2_grpc import GatewayServicer, add_GatewayServicer_
 HOST = "127.0.0.1"
 
 
-class PostOffice(GatewayServicer):
+class MessageBroker(GatewayServicer):
     """Takes each message once while it is kept, as Zeebe does.
 
     `is_open` False refuses all, `crowded` the next few.
@@ -43,14 +43,14 @@ class PostOffice(GatewayServicer):
 
 
 @asynccontextmanager
-async def post_office() -> AsyncIterator[PostOffice]:
+async def message_broker() -> AsyncIterator[MessageBroker]:
     """One that listens until the block ends."""
-    office = PostOffice()  # type: ignore[abstract]  # other calls stay unimplemented, as the base answers them
+    broker = MessageBroker()  # type: ignore[abstract]  # other calls stay unimplemented, as the base answers them
     server = grpc.aio.server()
-    add_GatewayServicer_to_server(office, server)
-    office.address = f"{HOST}:{server.add_insecure_port(f'{HOST}:0')}"
+    add_GatewayServicer_to_server(broker, server)
+    broker.address = f"{HOST}:{server.add_insecure_port(f'{HOST}:0')}"
     await server.start()
     try:
-        yield office
+        yield broker
     finally:
         await server.stop(None)

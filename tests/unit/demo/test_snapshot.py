@@ -11,8 +11,8 @@ from gateways.practice.simulator.ledger import TAKEN, Ledger, LedgerEntry
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.journal import JournalEntry
 from workers.demo.samples import samples
-from workers.demo.snapshot import Snapshot, clock, draw, payer_word
-from workers.demo.summary import summary, taken_twice, unmet, witness
+from workers.demo.snapshot import Snapshot, clock, draw, state_in_words
+from workers.demo.summary import ledger_line, summary, taken_twice, unmet
 from workers.payers.status import PayerView
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
@@ -93,7 +93,7 @@ def test_time_waits_for_the_probe_of_a_payer_that_is_down(view: PayerView, await
     ],
 )
 def test_a_payers_state_is_said_in_words(view: PayerView, word: str) -> None:
-    assert payer_word(view, NOW) == word
+    assert state_in_words(view, NOW) == word
 
 
 def test_the_picture_names_payers_in_trouble_only() -> None:
@@ -143,11 +143,11 @@ def test_the_summary_counts_claims_that_did_not_end_as_they_should() -> None:
     assert "no: ACCEPTED" in captured.get()
 
 
-def test_the_payers_ledger_bears_witness_that_no_batch_was_taken_twice() -> None:
+def test_the_payers_ledger_says_that_no_batch_was_taken_twice() -> None:
     ledger = Ledger()
     taken = LedgerEntry(NOW, "999001", "loteGuiasWS", TAKEN, "1001", "900000000001")
     ledger.record(taken)
     ledger.record(LedgerEntry(NOW, "999001", "loteGuiasWS", "refused:3268", "1001"))
-    assert witness(ledger) == "The payers' ledger: 2 sends arrived, 1 batches taken, none twice."
+    assert ledger_line(ledger) == "The payers' ledger: 2 sends arrived, 1 batches taken, none twice."
     ledger.record(taken)
     assert taken_twice(ledger) == 1

@@ -1,4 +1,4 @@
-"""Channels reach a plaintext, a TLS and a token-asking gateway, and repeat refused job reports."""
+"""Channels reach a plaintext, a TLS and a token-asking gateway, and repeat no call by themselves."""
 
 import json
 import threading

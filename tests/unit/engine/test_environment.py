@@ -12,7 +12,7 @@ from gateways.zeebe.engine.ports import PREFERRED
 
 def environment(config: EngineConfig, major: int = 25) -> dict[str, str]:
     java = Java(Path("java"), major)
-    return broker_environment(config, java, ports=PREFERRED, log_settings=Path("log.xml"), inherited={})
+    return broker_environment(config, java, ports=PREFERRED, inherited={})
 
 
 def test_every_socket_is_bound_to_localhost(config: EngineConfig) -> None:

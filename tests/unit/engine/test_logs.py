@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gateways.zeebe.engine import EngineConfig, follow_log, log_tail
-from gateways.zeebe.engine.logs import last_words, write_log_settings
+from gateways.zeebe.engine.logs import last_messages, write_log_settings
 
 
 @pytest.fixture
@@ -24,10 +24,10 @@ def test_an_engine_that_never_ran_has_no_log(config: EngineConfig) -> None:
     assert log_tail(config, 10) == []
 
 
-def test_last_words_leave_out_stack_frames(logged: EngineConfig) -> None:
+def test_last_messages_leave_out_stack_frames(logged: EngineConfig) -> None:
     with logged.log_file.open("a") as log:
         log.write("ERROR it broke\n" + "\tat java.base/Frame.run(Frame.java:1)\n" * 40 + "\t... 7 more\n")
-    assert last_words(logged)[-2:] == ["line 99", "ERROR it broke"]
+    assert last_messages(logged)[-2:] == ["line 99", "ERROR it broke"]
 
 
 def test_following_gives_new_lines_whole_also_after_a_roll_over(logged: EngineConfig) -> None:
@@ -45,6 +45,7 @@ def test_following_gives_new_lines_whole_also_after_a_roll_over(logged: EngineCo
 
 def test_log_settings_survive_odd_paths(config: EngineConfig) -> None:
     odd = replace(config, home=config.home.with_name('R&D "home" <1>'))
-    appender = ElementTree.parse(write_log_settings(odd)).find(".//RollingFile")  # noqa: S314
+    write_log_settings(odd)
+    appender = ElementTree.parse(odd.log_settings_file).find(".//RollingFile")  # noqa: S314
     assert appender is not None
     assert appender.get("fileName") == str(odd.log_file)

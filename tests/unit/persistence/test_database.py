@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from persistence.database.engine import DatabaseError, answers, open_database, sqlite_url
+from persistence.database.engine import answers, open_database, sqlite_url
+from persistence.database.trouble import DatabaseError
 
 
 @pytest.mark.parametrize("url", ["nonsense", "oracle+nothing://x", "sqlite+aiosqlite:////proc/no/reenvio.db"])

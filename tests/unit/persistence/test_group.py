@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import pytest
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from persistence.database.engine import DatabaseError
 from persistence.database.group_commit import GroupCommit
+from persistence.database.trouble import DatabaseError
 
 LOCKED, FULL = "55P03", "53100"
 

@@ -7,7 +7,7 @@ import pytest
 
 from gateways.practice.simulator import replies
 from gateways.practice.simulator.ledger import TAKEN, LedgerEntry
-from gateways.practice.simulator.replies import Card, GlosaOn, Letterhead
+from gateways.practice.simulator.replies import Card, GlosaOn, ReplyContext
 from gateways.tiss.glosas import tabela38
 from gateways.tiss.names import FaultWord, Version
 from gateways.tiss.parties import Payer
@@ -15,7 +15,7 @@ from gateways.tiss.validation import Schemas
 from tests.support.tiss_samples import CARD, PAYER, PROVIDER, message_in, sample
 
 AT = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
-HEAD = Letterhead(Payer(PAYER), PROVIDER, Version.V4_03_00, AT)
+HEAD = ReplyContext(Payer(PAYER), PROVIDER, Version.V4_03_00, AT)
 ENTRY = LedgerEntry(AT, PAYER, "loteGuiasWS", TAKEN, "200000000001", "900000000001", ("GP-0001",))
 CARDS = (Card("GP-0001", CARD),)
 SCHEMAS = Schemas()

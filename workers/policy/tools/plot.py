@@ -1,7 +1,7 @@
 """Draws the retry schedule as SVG: the wait before each retry, and how long an outage the retries outlast."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from domain.policy import Policy
@@ -13,6 +13,31 @@ GOOD, FAIR, BAD = "#2e8b6f", "#d9902f", "#c2513f"
 
 LEFT, RIGHT, WIDTH = 170, 50, 1000
 TOP, ROW, GAP = 120, 34, 96
+
+
+@dataclass(frozen=True, slots=True)
+class TextStyle:
+    """How a text looks; `anchor` says which of its ends its place is."""
+
+    color: str = INK
+    size: int = 14
+    anchor: str = "start"
+    weight: int = 400
+
+
+BODY, NOTE, LEGEND = TextStyle(), TextStyle(color=QUIET), TextStyle(color=QUIET, size=13)
+TITLE, HEADING = TextStyle(size=24, weight=600), TextStyle(weight=600)
+ROW_NAME, TICK_NAME = TextStyle(anchor="end"), TextStyle(color=QUIET, anchor="middle")
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """From one time to another, in minutes, and its colour."""
+
+    low: float
+    high: float
+    color: str
+    opacity: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +59,7 @@ class Scale:
 
 
 def draw(policy: Policy) -> str:
-    """The whole picture, as the text of an SVG file."""
+    """The whole drawing, as the text of an SVG file."""
     steps = arrivals(policy.limits)
     outages = policy.expectations.outage_minutes
     lower = TOP + ROW * len(steps) + GAP
@@ -58,44 +83,38 @@ def _document(height: int, body: str) -> str:
 def _title(policy: Policy) -> Iterator[str]:
     limits = policy.limits
     yield f"<title>Retry schedule of policy {escape(policy.label)}</title>"
-    yield _text(30, 44, "Retry schedule", size=24, weight=600)
+    yield _text(30, 44, "Retry schedule", TITLE)
     numbers = (
         f"up to {limits.max_retries} retries, {limits.base_seconds / 60:g} min x {limits.factor} each time, "
         f"\N{PLUS-MINUS SIGN}{limits.jitter_percent} %, "
         f"inside {limits.floor_seconds / 60:g} to {limits.cap_seconds / 60:g} min, "
         f"{limits.reserve_seconds / 60:g} min before a deadline kept"
     )
-    yield _text(30, 70, f"Policy {policy.label}: {numbers}", color=QUIET)
+    yield _text(30, 70, f"Policy {policy.label}: {numbers}", NOTE)
 
 
 def _waits(steps: tuple[RetryArrival, ...]) -> Iterator[str]:
     scale = Scale(max(step.wait_high for step in steps) * 1.12)
-    yield _text(30, TOP - 14, "Wait before each retry, minutes", weight=600)
+    yield _text(30, TOP - 14, "Wait before each retry, minutes", HEADING)
     yield from _axis(scale, TOP, TOP + ROW * len(steps))
     for row, step in enumerate(steps):
         y = TOP + ROW * row
-        yield _text(LEFT - 14, y + 22, f"Retry {step.number}", anchor="end")
-        yield _bar(scale, step.wait_low, step.wait_high, y, WINDOW)
-        yield _text(
-            scale.x(step.wait_high) + 8, y + 22, f"{step.wait_low:g} to {step.wait_high:g}", color=QUIET
-        )
+        yield _text(LEFT - 14, y + 22, f"Retry {step.number}", ROW_NAME)
+        yield _bar(scale, Bar(step.wait_low, step.wait_high, WINDOW), y)
+        yield _text(scale.x(step.wait_high) + 8, y + 22, f"{step.wait_low:g} to {step.wait_high:g}", NOTE)
 
 
 def _reach(steps: tuple[RetryArrival, ...], policy: Policy, top: int) -> Iterator[str]:
     outages = policy.expectations.outage_minutes
     scale = Scale(max(*outages, steps[-1].latest) * 1.06)
     bottom = top + ROW * (len(steps) + len(outages))
-    yield _text(
-        30,
-        top - 14,
-        "Time since the first failure, against outages in which it may fall at any moment",
-        weight=600,
-    )
+    heading = "Time since the first failure, against outages in which it may fall at any moment"
+    yield _text(30, top - 14, heading, HEADING)
     yield from _axis(scale, top, bottom, hours=True)
     for row, step in enumerate(steps):
         y = top + ROW * row
-        yield _text(LEFT - 14, y + 22, f"Retry {step.number}", anchor="end")
-        yield _bar(scale, step.earliest, step.latest, y, REACH)
+        yield _text(LEFT - 14, y + 22, f"Retry {step.number}", ROW_NAME)
+        yield _bar(scale, Bar(step.earliest, step.latest, REACH), y)
         yield _tick(scale.x(step.mean), y)
     for row, outage in enumerate(outages, start=len(steps)):
         yield _end_of(scale.x(outage), top, top + ROW * row + 6)
@@ -106,22 +125,22 @@ def _outage(policy: Policy, scale: Scale, minutes: int, y: int) -> Iterator[str]
     lost = lost_share(policy.limits, minutes) * 100
     color = GOOD if lost < 0.5 else FAIR if lost <= policy.expectations.lost_percent else BAD
     words = "every claim gets through" if lost < 0.5 else f"{lost:.0f} % of the claims are lost"
-    yield _text(LEFT - 14, y + 22, f"Outage of {clock(minutes)}", anchor="end", color=color)
-    yield _bar(scale, 0, minutes, y, color, opacity=0.85)
+    yield _text(LEFT - 14, y + 22, f"Outage of {clock(minutes)}", replace(ROW_NAME, color=color))
+    yield _bar(scale, Bar(0, minutes, color, opacity=0.85), y)
     yield _label(scale, minutes, y, words)
 
 
 def _label(scale: Scale, minutes: int, y: int, words: str) -> str:
     inside = scale.x(minutes) - LEFT > 8 * len(words)
     x = LEFT + 12 if inside else scale.x(minutes) + 8
-    return _text(x, y + 22, words, color=PAPER if inside else INK)
+    return _text(x, y + 22, words, replace(BODY, color=PAPER) if inside else BODY)
 
 
 def _axis(scale: Scale, top: int, bottom: int, *, hours: bool = False) -> Iterator[str]:
     for minutes in scale.ticks():
         x = scale.x(minutes)
         yield f'<line x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{bottom + 4}" stroke="{GRID}"/>'
-        yield _text(x, bottom + 22, clock(minutes) if hours else f"{minutes:g}", anchor="middle", color=QUIET)
+        yield _text(x, bottom + 22, clock(minutes) if hours else f"{minutes:g}", TICK_NAME)
 
 
 def _legend(y: int) -> Iterator[str]:
@@ -129,14 +148,14 @@ def _legend(y: int) -> Iterator[str]:
     x = float(LEFT)
     for color, words in (*entries, (FAIR, "within the target"), (BAD, "beyond the target")):
         yield f'<rect x="{x:.0f}" y="{y - 11}" width="12" height="12" rx="3" fill="{color}"/>'
-        yield _text(x + 18, y, words, color=QUIET, size=13)
+        yield _text(x + 18, y, words, LEGEND)
         x += 44 + 6.6 * len(words)
 
 
-def _bar(scale: Scale, low: float, high: float, y: int, color: str, *, opacity: float = 1.0) -> str:
-    width = max(scale.x(high) - scale.x(low), 3)
-    shape = f'x="{scale.x(low):.1f}" y="{y + 6}" width="{width:.1f}" height="{ROW - 12}" rx="4"'
-    return f'<rect {shape} fill="{color}" fill-opacity="{opacity}"/>'
+def _bar(scale: Scale, bar: Bar, y: int) -> str:
+    left, width = scale.x(bar.low), max(scale.x(bar.high) - scale.x(bar.low), 3)
+    shape = f'x="{left:.1f}" y="{y + 6}" width="{width:.1f}" height="{ROW - 12}" rx="4"'
+    return f'<rect {shape} fill="{bar.color}" fill-opacity="{bar.opacity}"/>'
 
 
 def _tick(x: float, y: int) -> str:
@@ -150,18 +169,10 @@ def _end_of(x: float, top: int, bottom: int) -> str:
     return f'<line x1="{x:.1f}" y1="{top}" x2="{x:.1f}" y2="{bottom}" {style}/>'
 
 
-def _text(
-    x: float,
-    y: float,
-    words: str,
-    *,
-    color: str = INK,
-    size: int = 14,
-    anchor: str = "start",
-    weight: int = 400,
-) -> str:
-    style = f'fill="{color}" font-size="{size}" text-anchor="{anchor}" font-weight="{weight}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{escape(words)}</text>'
+def _text(x: float, y: float, words: str, style: TextStyle) -> str:
+    fill = f'fill="{style.color}" font-size="{style.size}"'
+    place = f'text-anchor="{style.anchor}" font-weight="{style.weight}"'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {fill} {place}>{escape(words)}</text>'
 
 
 def clock(minutes: float) -> str:

@@ -16,7 +16,7 @@ SCHEMAS = Schemas()
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ConnectedPayer:
     """A payer and our line to it."""
 
     simulator: Simulator
@@ -28,18 +28,18 @@ class Stage:
 
 
 @asynccontextmanager
-async def stage(
+async def connected_payer(
     scenario: Mapping[str, object] | None = None,
     settings: Mapping[str, object] | None = None,
     listening: Listening | None = None,
-) -> AsyncIterator[Stage]:
+) -> AsyncIterator[ConnectedPayer]:
     """One payer by its scenario, one client by its settings."""
     played = Scenario.model_validate({"payers": [{"registro_ans": PAYER, **(scenario or {})}]})
     async with (
         simulated_payers(played, WallClock(), listening) as simulator,
         open_client(payer(f"{simulator.url}/{PAYER}", **settings or {}), SCHEMAS) as client,
     ):
-        yield Stage(simulator, client)
+        yield ConnectedPayer(simulator, client)
 
 
 def always(**behaviour: object) -> dict[str, object]:

@@ -1,0 +1,70 @@
+"""What can be wrong with a database, read from its errors: what may pass, and what to tell a person."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from domain.errors import Trouble
+
+UNREACHABLE = (DBAPIError, PoolTimeoutError, OSError)
+DISK_FULL = ("53100", "SQLITE_FULL")
+TOO_SLOW = "57014"
+LOCKED = ("55P03", "40P01", "SQLITE_BUSY", "SQLITE_LOCKED")
+PASSING = (
+    *("08", "40", "53", "55P03", "57P", TOO_SLOW, "58"),
+    *("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_CANTOPEN"),
+)
+"""Trouble with connections, conflicts, room, locks, shutdown and the system, in either database's codes."""
+
+
+class DatabaseError(Trouble):
+    """The database cannot be used; the text says why and which setting to look at."""
+
+
+def is_worth_repeating(error: Exception) -> bool:
+    """Whether the same work may go well at once: it was not wrong, and did not wait for nothing."""
+    return not (isinstance(error, ProgrammingError) or has_waited(error))
+
+
+def has_waited(error: Exception) -> bool:
+    """Whether the database made us wait before it gave up; asking again at once would wait as long again."""
+    locked = "database is locked" in str(error) or "lock timeout" in str(error)
+    return locked or _code(error) == TOO_SLOW or isinstance(error, PoolTimeoutError | TimeoutError)
+
+
+def is_locked_out(error: BaseException) -> bool:
+    """Whether somebody else held what the work needed; that passes."""
+    return _code(error).startswith(LOCKED)
+
+
+def may_pass(error: BaseException) -> bool:
+    """Whether the database is in trouble and not the work, so that waiting helps."""
+    if isinstance(error, DatabaseError):
+        return error.__cause__ is not None and may_pass(error.__cause__)
+    if not isinstance(error, DBAPIError):
+        return isinstance(error, UNREACHABLE)
+    return _code(error).startswith(PASSING) or error.connection_invalidated
+
+
+@contextmanager
+def reachable() -> Iterator[None]:
+    """Turn a database that does not answer into one line of advice."""
+    try:
+        yield
+    except UNREACHABLE as error:
+        raise DatabaseError(_advice(error)) from error
+
+
+def _advice(error: BaseException) -> str:
+    if _code(error).startswith(DISK_FULL):
+        return "The database's disk is full: make room there; nothing is lost, and work goes on by itself."
+    kind = type(error).__name__
+    return f"The database does not answer ({kind}): see that it runs and that DATABASE_URL is right."
+
+
+def _code(error: BaseException) -> str:
+    """PostgreSQL's state or SQLite's code of an error, or nothing."""
+    orig = getattr(error, "orig", None)
+    return getattr(orig, "sqlstate", None) or getattr(orig, "sqlite_errorname", None) or ""

@@ -12,6 +12,7 @@ import pytest
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerState, PayerStatus
+from domain.refusals import ClaimRefusal
 from gateways.clock import WallClock
 from gateways.practice.simulator.scenario import Scenario
 from gateways.practice.simulator.server import Simulator, simulated_payers
@@ -25,7 +26,6 @@ from tests.integration.intake_stage import DERIVED, FILE, HandClock
 from tests.integration.tiss.stage import always
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CALL, LOGIN, NOW, PAYER, lote
-from workers.claims.messages import ClaimRefusal
 from workers.claims.protocols import Protocols, ProtocolTrouble
 from workers.payers import orders
 from workers.payers.channels import open_channels

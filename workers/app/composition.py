@@ -27,9 +27,10 @@ from persistence.store import Store
 from workers.app.metrics import RuntimeMetrics
 from workers.app.runtime_log import log_event
 from workers.app.schema import require_current
+from workers.claims.batches import Batches
+from workers.claims.examination import Reader
 from workers.claims.intake import Intake
 from workers.claims.messages import ClaimMessages
-from workers.claims.reader import Reader
 from workers.config.engine import ZeebeSettings, connection_from, read_engine_settings
 from workers.config.intake import read_intake_settings
 from workers.config.memory import read_memory_settings
@@ -158,7 +159,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             channel=channel,
             commands=commands,
             desk=ClaimMessages(store, commands),
-            intake=Intake(store, commands, cluster.clock, cipher, Reader(channels, terms)),
+            intake=Intake(store, commands, cluster.clock, Reader(channels, terms), Batches(channels, cipher)),
             clock=cluster.clock,
             payer=practice or gateway_to(channels, store),
             channels=channels,

@@ -7,6 +7,7 @@ from datetime import datetime
 from domain.claim import ClaimId
 from domain.errors import Trouble
 from domain.ports import Clock
+from domain.refusals import ClaimRefusal
 from gateways.tiss.client import Call, sequence_from
 from gateways.tiss.lote import LoteRefusedError, read_lote
 from gateways.tiss.outcomes import (
@@ -22,7 +23,7 @@ from gateways.tiss.parties import Provider
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.claims import ClaimRow
 from workers.claims.examination import Channels
-from workers.claims.messages import ClaimRefusal, find_claim, protocol_number
+from workers.claims.messages import find_claim, protocol_number
 from workers.payers.admission import Candidate
 from workers.payers.channels import PayerChannel, stored_file
 from workers.payers.questions import NotNow, answered, ask

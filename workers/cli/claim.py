@@ -11,7 +11,6 @@ from rich.table import Column, Table
 
 from bpmn.names import ReviewDecision
 from domain.breaker import Hold
-from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.store import Store
@@ -98,8 +97,9 @@ def retry_now(claim: ClaimArgument) -> None:
     """Wake a waiting claim: it goes as soon as its payer takes it, and what is sent counts."""
 
     async def go(app: App) -> None:
-        prospect = await _prospect(app, claim)
-        new = await app.desk.retry_now(claim)
+        waiting = await app.desk.waiting(claim)
+        prospect = await _prospect(app, waiting)
+        new = await app.desk.wake(waiting)
         typer.echo(f"{claim} {prospect if new else 'was woken from this wait a moment ago'}.")
 
     with_app(go)
@@ -153,14 +153,13 @@ def _protocols(app: App) -> Protocols:
     return Protocols(app.cipher, app.channels, app.waker(), app.clock)
 
 
-async def _prospect(app: App, claim: ClaimId) -> str:
+async def _prospect(app: App, claim: ClaimRow) -> str:
     """What a claim that is woken now may hope for."""
-    found = await find_claim(app.store, claim)
-    arriving, limits = Candidate(claim.value, found.payer_id), app.book.of(found.payer_id)
+    arriving, limits = Candidate(claim.claim_id, claim.payer_id), app.book.of(claim.payer_id)
     now = await app.clock.now()
     verdict = await app.store.look(lambda tx: foreseen(tx, arriving, limits, now))
     if isinstance(verdict, Hold):
-        until = f"for payer {found.payer_id} until {_time(verdict.resume_at)}"
+        until = f"for payer {claim.payer_id} until {_time(verdict.resume_at)}"
         return f"is woken, but waits on {until}: {verdict.reason}"
     return "is sent again now"
 

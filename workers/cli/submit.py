@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.progress import track
 
 from domain.errors import Trouble
+from domain.intake import IntakeTerms
+from domain.refusals import Refusal
 from gateways.clock import WallClock
 from workers.app.composition import App
 from workers.app.logs import configure_logs
-from workers.claims.examination import ClaimFile
+from workers.claims.examination import ClaimFile, Reader
 from workers.claims.intake import Intake, KnownClaim
-from workers.claims.reader import IntakeTerms, Reader
-from workers.claims.refusal import Refusal
 from workers.cli.application import with_app
 from workers.cli.errors import say
 from workers.config.intake import read_intake_settings
@@ -42,7 +42,7 @@ class Wish:
     deadline: str | None
     claim_id: str | None
 
-    def parcel(self, data: bytes) -> ClaimFile:
+    def claim_file(self, data: bytes) -> ClaimFile:
         """A file with what was asked for."""
         return ClaimFile(data, payer=self.payer, deadline=self.deadline, claim_id=self.claim_id)
 
@@ -82,7 +82,7 @@ def _submit(files: Sequence[Path], wish: Wish) -> int:
 
     async def go(app: App) -> None:
         limit = app.intake.reader.terms.max_bytes
-        outcome.update(await _each(files, wish, limit, lambda parcel: _hand_in(app.intake, parcel)))
+        outcome.update(await _each(files, wish, limit, lambda file: _hand_in(app.intake, file)))
 
     with_app(go)
     return outcome["refused"]
@@ -101,15 +101,15 @@ async def _check_each(
     async with open_channels(payers_file) as channels:
         reader = Reader(channels, terms)
 
-        async def check(parcel: ClaimFile) -> tuple[str, str]:
-            _, arrival = await reader.look_over(parcel, await WallClock().now())
+        async def check(file: ClaimFile) -> tuple[str, str]:
+            arrival = (await reader.look_over(file, await WallClock().now())).arrival
             return "good", f"is good, and would be {arrival.claim_id} for payer {arrival.payer_id}"
 
         return await _each(files, wish, terms.max_bytes, check)
 
 
-async def _hand_in(intake: Intake, parcel: ClaimFile) -> tuple[str, str]:
-    result = await intake.submit(parcel)
+async def _hand_in(intake: Intake, file: ClaimFile) -> tuple[str, str]:
+    result = await intake.submit(file)
     if isinstance(result, KnownClaim):
         return "known", f"is known as {result.claim_id} ({result.state}); nothing to do"
     return "new", f"is on its way as {result.claim_id}, due {result.deadline.isoformat(timespec='seconds')}"
@@ -122,7 +122,7 @@ async def _each(files: Sequence[Path], wish: Wish, limit: int, hand_in: HandIn) 
     quiet = len(files) == 1 or not err.is_terminal
     for file in track(files, "claims", console=err, transient=True, disable=quiet):
         try:
-            word, sentence = await hand_in(wish.parcel(read_file(file, limit)))
+            word, sentence = await hand_in(wish.claim_file(read_file(file, limit)))
             say(out, f"{file} {sentence}.")
         except (Refusal, FileTrouble) as refused:
             word = "refused"

@@ -5,8 +5,8 @@ from datetime import timedelta, tzinfo
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from domain.intake import IntakeTerms
 from gateways.tiss.lote import MAX_FILE_BYTES
-from workers.claims.reader import IntakeTerms
 from workers.config.settings import SettingsError, from_environment
 
 TOKEN_LENGTH = 32

@@ -4,6 +4,9 @@ from enum import StrEnum
 from importlib import resources
 from pathlib import Path
 
+from domain.reviews import ReviewDecision as ReviewDecision
+from domain.reviews import ReviewReason as ReviewReason
+
 
 class ProcessId(StrEnum):
     """The processes we deploy; each lives in the file of the same name."""
@@ -95,24 +98,6 @@ class ClaimOutcome(StrEnum):
     ACCEPTED = "ACCEPTED"
     CANCELLED = "CANCELLED"
     WRITTEN_OFF = "WRITTEN_OFF"
-
-
-class ReviewReason(StrEnum):
-    """Why a claim lies on a person's desk."""
-
-    MAX_RETRIES_EXCEEDED = "MAX_RETRIES_EXCEEDED"
-    PERMANENT_ERROR = "PERMANENT_ERROR"
-    PROTOCOL_MISSING = "PROTOCOL_MISSING"
-    ARRIVAL_UNKNOWN = "ARRIVAL_UNKNOWN"  # open-review's own: retries ran out, and an answer was lost
-
-
-class ReviewDecision(StrEnum):
-    """What a person may decide; any other text leaves the claim waiting."""
-
-    RESEND = "RESEND"
-    CORRECTED = "CORRECTED"
-    WRITE_OFF = "WRITE_OFF"
-    PROTOCOL_RECOVERED = "PROTOCOL_RECOVERED"
 
 
 class Variable(StrEnum):

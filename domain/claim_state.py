@@ -1,6 +1,9 @@
-"""Where a claim stands, as people see it."""
+"""Where a claim stands, as people see it, and what may become of it."""
 
+from collections.abc import Mapping
 from enum import StrEnum
+from types import MappingProxyType
+from typing import Literal
 
 
 class ClaimState(StrEnum):
@@ -18,4 +21,40 @@ class ClaimState(StrEnum):
     @property
     def is_final(self) -> bool:
         """Whether nothing more will happen to the claim."""
-        return self in (ClaimState.ACCEPTED, ClaimState.CANCELLED, ClaimState.WRITTEN_OFF)
+        return self in ENDS
+
+    def may_become(self, other: "ClaimState") -> bool:
+        """Whether the other state may follow this one while no new send begins."""
+        return other in FOLLOWS[self]
+
+
+Beginning = Literal[ClaimState.SUBMITTING, ClaimState.WAITING, ClaimState.FAILED]
+"""What a job that is to send a claim makes of it first: sent, held, or given up for its deadline.
+
+Such a job is never late, and may find the claim in any state: released by a person, or started again by
+another process after its end. All other writers keep to the table below.
+"""
+
+ENDS = frozenset({ClaimState.ACCEPTED, ClaimState.CANCELLED, ClaimState.WRITTEN_OFF})
+_TRIED = frozenset({ClaimState.WAITING, ClaimState.FAILED, ClaimState.IN_REVIEW}) | ENDS
+
+FOLLOWS: Mapping[ClaimState, frozenset[ClaimState]] = MappingProxyType(
+    {
+        ClaimState.RECEIVED: _TRIED,
+        ClaimState.SUBMITTING: _TRIED | {ClaimState.SUBMITTING},
+        ClaimState.FAILED: _TRIED,
+        ClaimState.WAITING: _TRIED,
+        ClaimState.IN_REVIEW: frozenset({ClaimState.WAITING, ClaimState.IN_REVIEW}) | ENDS,
+        **dict.fromkeys(ENDS, frozenset({ClaimState.IN_REVIEW})),
+    }
+)
+"""What may follow what, by an answer, a decision or a person.
+
+An answer that comes late takes no claim away from a person and ends no end. A review may be opened for every
+claim: each is opened once, and its process waits for the person.
+"""
+
+
+def predecessors(state: ClaimState) -> frozenset[ClaimState]:
+    """The states that this one may follow."""
+    return frozenset(earlier for earlier in ClaimState if earlier.may_become(state))

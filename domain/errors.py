@@ -1,6 +1,8 @@
 """What can go wrong, as a tree; each error says in one line what happened and what to do.
 
 Trouble                anything foreseen that a person can mend; every layer's own errors are kinds of it
+├── Refusal            a file is not taken in as a claim: which field, which rule, what to do
+├── ClaimRefusal       what was asked of a claim makes no sense in its state
 └── DomainError
     ├── InvalidInput   a process variable or task header is wrong: an incident, to be mended in Operate
     └── InvalidPolicy  the policy is wrong: nothing is decided by it until the file is mended

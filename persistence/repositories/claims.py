@@ -3,14 +3,18 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, get_args
 
-from sqlalchemy import Row, bindparam, insert, select, update
+import structlog
+from sqlalchemy import ColumnElement, Row, and_, bindparam, insert, literal_column, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.claim_state import ClaimState
+from domain.claim_state import Beginning, ClaimState, predecessors
 from persistence.database.rows import row_of
 from persistence.tables import claims
+
+Decided = Literal[ClaimState.WAITING, ClaimState.FAILED]
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +56,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where a decision takes a claim."""
+    """Where a decision takes a claim: to its next send, or to people."""
 
     claim_id: str
-    state: ClaimState
+    state: Decided
     retry_count: int
     next_retry_time: datetime | None
     reason: str
@@ -65,6 +69,21 @@ class Move:
 _MOVED: dict[str, object] = {
     name: bindparam(f"to_{name}") for name in Move.__dataclass_fields__ if name != "claim_id"
 }
+
+
+def _follows(state: ClaimState) -> ColumnElement[bool]:
+    """Whether a row's move to this state is allowed; spelled out, since many rows share the statement."""
+    target: ColumnElement[str] = bindparam("to_state", type_=claims.c.state.type)
+    return and_(
+        target == _text(state), claims.c.state.in_([_text(one) for one in sorted(predecessors(state))])
+    )
+
+
+def _text(state: ClaimState) -> ColumnElement[str]:
+    return literal_column(f"'{state}'")
+
+
+_DECIDABLE = or_(*(_follows(state) for state in get_args(Decided)))
 
 
 class Claims:
@@ -122,30 +141,44 @@ class Claims:
         return (await self._connection.execute(update(claims).where(mine).values(changes))).rowcount == 1
 
     async def put(
-        self, claim_id: str, payer_id: str, state: ClaimState, *, now: datetime, **changes: object
+        self, claim_id: str, payer_id: str, state: Beginning, *, now: datetime, **changes: object
     ) -> None:
-        """Create the claim in a state, or move it there."""
-        if await self.move(claim_id, state, now=now, payer_id=payer_id, **changes):
+        """Create the claim as its send begins, or take it up again, whatever state it is in."""
+        known = claims.c.claim_id == claim_id
+        if await self._update(known, state, now=now, payer_id=payer_id, **changes):
             return
         row = {"claim_id": claim_id, "payer_id": payer_id, "state": state} | changes
         await self._connection.execute(insert(claims).values(row | {"created_at": now, "updated_at": now}))
 
     async def move(self, claim_id: str, state: ClaimState, *, now: datetime, **changes: object) -> bool:
-        """Move a known claim to a state; False when there is no such claim.
-
-        A wait belongs to one state only: without a new one, `next_retry_time` is cleared.
-        """
-        values = {"state": state, "updated_at": now, "next_retry_time": None} | changes
-        done = await self._connection.execute(
-            update(claims).where(claims.c.claim_id == claim_id).values(values)
-        )
-        return done.rowcount == 1
+        """Move a known claim to a state that may follow its own; False when it stays as it is."""
+        movable = (claims.c.claim_id == claim_id) & claims.c.state.in_(sorted(predecessors(state)))
+        if await self._update(movable, state, now=now, **changes):
+            return True
+        await self._warn_if_kept(claim_id, state)
+        return False
 
     async def move_all(self, moves: Iterable[Move]) -> None:
-        """Move several claims at once; those that are not known here stay unknown."""
-        statement = update(claims).where(claims.c.claim_id == bindparam("to_claim_id")).values(_MOVED)
+        """Move several claims at once; those that are not known here stay unknown.
+
+        A claim that stays as it is does so without a warning, since only another statement could tell; its
+        journal has the decision.
+        """
+        statement = update(claims).where(claims.c.claim_id == bindparam("to_claim_id"), _DECIDABLE)
         rows = [{f"to_{name}": value for name, value in row_of(move).items()} for move in moves]
-        await self._connection.execute(statement, rows)
+        await self._connection.execute(statement.values(_MOVED), rows)
+
+    async def _update(
+        self, which: ColumnElement[bool], state: ClaimState, *, now: datetime, **changes: object
+    ) -> bool:
+        """A wait belongs to one state only: without a new one, `next_retry_time` is cleared."""
+        values = {"state": state, "updated_at": now, "next_retry_time": None} | changes
+        return (await self._connection.execute(update(claims).where(which).values(values))).rowcount == 1
+
+    async def _warn_if_kept(self, claim_id: str, state: ClaimState) -> None:
+        kept = await self._connection.scalar(select(claims.c.state).where(claims.c.claim_id == claim_id))
+        if kept not in (None, state):
+            log.warning("claim_state_kept", claim=claim_id, **{"from": kept, "to": state.value})
 
 
 def _claim(row: Row[Any]) -> ClaimRow:

@@ -12,7 +12,7 @@ from persistence.tables import notices, reviews
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A claim on a person's desk, and why; the round counts its reviews from 0."""
+    """A claim that waits for a person, and why; the round counts its reviews from 0."""
 
     claim_id: str
     round: int

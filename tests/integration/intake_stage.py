@@ -1,4 +1,4 @@
-"""An intake on a real database, with a gateway for messages instead of a whole engine."""
+"""The intake on a real database, with a recorder of messages instead of a whole engine."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from domain.intake import IntakeTerms
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, open_channel
 from persistence.encryption.keys import cipher_of, new_key
@@ -14,8 +15,9 @@ from persistence.store import Store
 from tests.support.faults.messages import MessageBroker, message_broker
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text
+from workers.claims.batches import Batches
+from workers.claims.examination import Reader
 from workers.claims.intake import Intake
-from workers.claims.reader import IntakeTerms, Reader
 from workers.payers.channels import open_channels
 
 PAYERS = f"""
@@ -62,7 +64,7 @@ class IntakeStage:
 async def intake_stage(
     store: Store, folder: Path, *, max_bytes: int = 1_000_000, payers: str = PAYERS
 ) -> AsyncIterator[IntakeStage]:
-    """An intake for one payer, or for these."""
+    """The intake for one payer, or for these."""
     file, clock, cipher = payers_file(folder, payers), HandClock(), cipher_of(new_key("k1"))
     async with (
         message_broker() as broker,
@@ -70,4 +72,6 @@ async def intake_stage(
         open_channel(Plaintext(broker.address)) as channel,
     ):
         reader = Reader(channels, IntakeTerms(max_bytes, timedelta(hours=48), ZONE))
-        yield IntakeStage(Intake(store, ZeebeCommands(channel), clock, cipher, reader), broker, clock)
+        yield IntakeStage(
+            Intake(store, ZeebeCommands(channel), clock, reader, Batches(channels, cipher)), broker, clock
+        )

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from bpmn.names import ReviewDecision, ReviewReason
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
+from domain.refusals import ClaimRefusal
+from domain.reviews import ReviewDecision, ReviewReason
 from domain.submission import AnswerLost
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, open_channel
@@ -17,7 +18,7 @@ from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.support.builders import NOW, later
 from tests.support.faults.messages import MessageBroker, message_broker
-from workers.claims.messages import ClaimMessages, ClaimRefusal
+from workers.claims.messages import ClaimMessages
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 CLAIM = ClaimId("CLM-DESK-1")
@@ -26,9 +27,9 @@ RECOVERED = ReviewDecision.PROTOCOL_RECOVERED
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A desk, its claim, and the messages that leave."""
+    """What may be asked of a claim, and the messages that leave."""
 
-    desk: ClaimMessages
+    messages: ClaimMessages
     store: Store
     broker: MessageBroker
 
@@ -39,7 +40,8 @@ class Scene:
 
     async def is_in_review(self, reason: ReviewReason) -> None:
         async with self.store.transaction() as tx:
-            await tx.claims.put(CLAIM.value, "p", ClaimState.IN_REVIEW, now=NOW)
+            await tx.claims.put(CLAIM.value, "p", ClaimState.FAILED, now=NOW)
+            await tx.claims.move(CLAIM.value, ClaimState.IN_REVIEW, now=NOW)
             await tx.reviews.open(Review(CLAIM.value, 0, reason, None), job_key=1, now=NOW)
 
     async def was_sent(self, outcome: str | None) -> None:
@@ -61,24 +63,24 @@ async def scene(store: Store) -> AsyncIterator[Scene]:
 
 async def test_a_wait_is_ended_once_and_the_next_one_is_another(scene: Scene) -> None:
     await scene.waits(5)
-    assert await scene.desk.retry_now(CLAIM) is True
-    assert await scene.desk.retry_now(CLAIM) is False
+    assert await scene.messages.retry_now(CLAIM) is True
+    assert await scene.messages.retry_now(CLAIM) is False
     assert scene.said == ["retry-now"]
     await scene.waits(15)
-    assert await scene.desk.retry_now(CLAIM) is True
+    assert await scene.messages.retry_now(CLAIM) is True
     assert len({message.messageId for message in scene.broker.taken}) == 2
 
 
 async def test_a_wake_up_is_gone_before_the_next_wait(scene: Scene) -> None:
     await scene.waits(5)
-    await scene.desk.retry_now(CLAIM)
+    await scene.messages.retry_now(CLAIM)
     assert scene.broker.taken[0].timeToLive == 10_000
 
 
 async def test_only_a_claim_that_waits_is_woken(scene: Scene) -> None:
     await scene.is_in_review(ReviewReason.PERMANENT_ERROR)
     with pytest.raises(ClaimRefusal, match="only while it is WAITING"):
-        await scene.desk.retry_now(CLAIM)
+        await scene.messages.retry_now(CLAIM)
 
 
 @pytest.mark.parametrize("outcome", [None, AnswerLost.stored_as], ids=["no answer", "lost answer"])
@@ -88,24 +90,24 @@ async def test_what_the_payer_may_have_is_not_cancelled_unknowingly(
     await scene.was_sent(outcome)
     await scene.waits(5)
     with pytest.raises(ClaimRefusal, match=r"The payer may have CLM-DESK-1.* --although-sent"):
-        await scene.desk.cancel(CLAIM)
+        await scene.messages.cancel(CLAIM)
     assert scene.said == []
-    await scene.desk.cancel(CLAIM, although_sent=True)
+    await scene.messages.cancel(CLAIM, although_sent=True)
     assert scene.said == ["claim-cancelled"]
 
 
 async def test_what_the_payer_has_is_not_cancelled_unknowingly(scene: Scene) -> None:
     await scene.is_in_review(ReviewReason.PROTOCOL_MISSING)
     with pytest.raises(ClaimRefusal, match=r"The payer has CLM-DESK-1 .* PROTOCOL_RECOVERED or WRITE_OFF"):
-        await scene.desk.cancel(CLAIM)
-    await scene.desk.cancel(CLAIM, although_sent=True)
+        await scene.messages.cancel(CLAIM)
+    await scene.messages.cancel(CLAIM, although_sent=True)
     assert scene.said == ["claim-cancelled"]
 
 
 async def test_what_did_not_arrive_is_cancelled(scene: Scene) -> None:
     await scene.was_sent("FAILED")
     await scene.waits(5)
-    await scene.desk.cancel(CLAIM)
+    await scene.messages.cancel(CLAIM)
     assert scene.said == ["claim-cancelled"]
 
 
@@ -113,16 +115,16 @@ async def test_what_did_not_arrive_is_cancelled(scene: Scene) -> None:
 async def test_a_text_that_is_no_protocol_number_does_not_reach_the_engine(scene: Scene, text: str) -> None:
     await scene.is_in_review(ReviewReason.PROTOCOL_MISSING)
     with pytest.raises(ClaimRefusal, match="1 to 12 characters") as refused:
-        await scene.desk.decide_review(CLAIM, RECOVERED, protocol_number=text)
+        await scene.messages.decide_review(CLAIM, RECOVERED, protocol_number=text)
     assert text not in str(refused.value)
     with pytest.raises(ClaimRefusal, match="needs the protocol number"):
-        await scene.desk.decide_review(CLAIM, RECOVERED)
+        await scene.messages.decide_review(CLAIM, RECOVERED)
     with pytest.raises(ClaimRefusal, match="not for WRITE_OFF"):
-        await scene.desk.decide_review(CLAIM, ReviewDecision.WRITE_OFF, protocol_number="900000000001")
+        await scene.messages.decide_review(CLAIM, ReviewDecision.WRITE_OFF, protocol_number="900000000001")
     assert scene.said == []
 
 
 async def test_a_protocol_number_does(scene: Scene) -> None:
     await scene.is_in_review(ReviewReason.PROTOCOL_MISSING)
-    await scene.desk.decide_review(CLAIM, RECOVERED, protocol_number="900000000001")
+    await scene.messages.decide_review(CLAIM, RECOVERED, protocol_number="900000000001")
     assert json.loads(scene.broker.taken[0].variables)["protocolNumber"] == "900000000001"

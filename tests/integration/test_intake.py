@@ -10,10 +10,11 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from bpmn.names import ReviewReason
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
+from domain.refusals import Refusal, RefusalKind
+from domain.reviews import ReviewReason
 from gateways.tiss.lote import LoteRefusedError
 from gateways.zeebe.commands import CommandRefusedError
 from persistence.repositories.reviews import Review
@@ -23,7 +24,6 @@ from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, fil
 from workers.claims.examination import ClaimFile
 from workers.claims.intake import KnownClaim, NewClaim
 from workers.claims.protocols import stored_file
-from workers.claims.refusal import Refusal, RefusalKind
 
 OTHER = file_bytes(file_text(first=7))
 CLAIM = ClaimId(DERIVED)
@@ -92,8 +92,8 @@ async def test_the_same_batch_under_another_id_is_refused_and_names_the_claim(
 
 
 async def test_the_same_batch_under_many_ids_at_once_is_one_claim(stage: IntakeStage) -> None:
-    parcels = [ClaimFile(FILE, claim_id=f"CLM-own-{n}") for n in range(6)]
-    results = await asyncio.gather(*map(stage.intake.submit, parcels), return_exceptions=True)
+    files = [ClaimFile(FILE, claim_id=f"CLM-own-{n}") for n in range(6)]
+    results = await asyncio.gather(*map(stage.intake.submit, files), return_exceptions=True)
     assert sum(isinstance(result, NewClaim) for result in results) == 1
     assert sum(isinstance(result, Refusal) for result in results) == 5
     assert len(stage.broker.taken) == 1
@@ -146,9 +146,9 @@ async def test_a_claim_that_was_started_without_a_file_is_not_given_one(stage: I
 
 
 async def test_a_refused_file_leaves_nothing(stage: IntakeStage) -> None:
-    for parcel in (ClaimFile(b"<x/>"), ClaimFile(FILE, deadline="2020-01-01"), ClaimFile(FILE, claim_id="x")):
+    for file in (ClaimFile(b"<x/>"), ClaimFile(FILE, deadline="2020-01-01"), ClaimFile(FILE, claim_id="x")):
         with pytest.raises(Refusal):
-            await stage.intake.submit(parcel)
+            await stage.intake.submit(file)
     async with stage.store.reading() as tx:
         assert await tx.claims.all() == []
     assert stage.broker.taken == []
@@ -181,7 +181,7 @@ async def test_a_message_lost_with_the_engine_is_sent_by_the_sweep(stage: Intake
 async def test_the_sweep_leaves_alone_what_has_left(stage: IntakeStage) -> None:
     await stage.intake.submit(ClaimFile(FILE))
     async with stage.store.transaction() as tx:
-        await tx.claims.move(DERIVED, ClaimState.SUBMITTING, now=NOW)
+        await tx.claims.put(DERIVED, PAYER, ClaimState.SUBMITTING, now=NOW)
     stage.clock.wait(days=3)
     assert await stage.intake.start_received() == 0
     assert len(stage.broker.taken) == 1
@@ -261,9 +261,9 @@ async def test_a_claim_without_a_file_says_so(stage: IntakeStage) -> None:
 
 
 async def test_nothing_shows_the_file(stage: IntakeStage) -> None:
-    parcel = ClaimFile(FILE)
-    await stage.intake.submit(parcel)
-    shown = repr(parcel) + repr(stage.broker.taken)
+    file = ClaimFile(FILE)
+    await stage.intake.submit(file)
+    shown = repr(file) + repr(stage.broker.taken)
     assert CARD not in shown
     assert DOCTOR not in shown
 

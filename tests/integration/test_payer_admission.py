@@ -8,7 +8,7 @@ from domain.breaker import Candidate, Go, Hold, Verdict
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
 from domain.payer_status import PayerLimits, PayerState, PlannedDowntime
-from domain.submission import Accepted, AccessDenied, AnswerLost, Failed
+from domain.submission import Accepted, AccessDenied, AnswerLost, Duplicate, Failed, SendResult, Submission
 from gateways.tiss.settings import PayerSettings
 from persistence.store import Store
 from tests.integration.payer_stage import DOWN, PAYER, Scene
@@ -18,7 +18,7 @@ from workers.payers.admission import foreseen
 from workers.payers.limits import limits_by_payer, limits_from
 from workers.payers.orders import StaysStopped, UnknownPayer
 from workers.payers.status import overview
-from workers.runtime import Complete, Incident, Job, Outcome, Throw
+from workers.runtime import Complete, Fail, Incident, Job, Outcome, Throw
 
 DENIED = AccessDenied("UNAUTHORIZED - login or password is wrong", "FAULT:LoginInvalido")
 
@@ -165,6 +165,53 @@ async def test_a_cancelled_claim_waits_for_no_payer(scene: Scene) -> None:
     await scene.handler("close-claim").handle(closing)
     async with scene.store.reading() as tx:
         assert await tx.payers.wait_of("CLM-D-1") is None
+
+
+@pytest.mark.parametrize("answer", [Accepted("P-1"), DOWN, Duplicate("TISS:3268"), DENIED])
+async def test_an_answer_that_comes_after_a_claims_end_leaves_the_end_and_is_written_down(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, answer: SendResult
+) -> None:
+    closing = Job(9, "close-claim", "End", 1, 3, {"outcome": "CANCELLED"}, {"claimId": "CLM-D-1"})
+
+    async def send(_submission: Submission, _now: datetime) -> SendResult:
+        await scene.handler("close-claim").handle(closing)
+        return answer
+
+    monkeypatch.setattr(scene, "send", send)
+    outcome = await scene.submit(1)
+    async with scene.store.reading() as tx:
+        claim = await tx.claims.find("CLM-D-1")
+        events = [entry.event for entry in await tx.journal.of_claim("CLM-D-1")]
+    assert not isinstance(outcome, Fail)
+    assert claim
+    assert (claim.state, claim.protocol_number) == (ClaimState.CANCELLED, None)
+    assert (events[0], len(events)) == ("cancelled", 2)
+
+
+async def test_a_claim_that_ended_may_start_again_in_another_process(scene: Scene) -> None:
+    scene.answer = DOWN
+    await scene.submit(1)
+    closing = Job(9, "close-claim", "End", 1, 3, {"outcome": "WRITTEN_OFF"}, {"claimId": "CLM-D-1"})
+    for _ in range(2):  # a redelivery
+        assert await scene.handler("close-claim").handle(closing) == Complete()
+    scene.answer = Accepted("P-1")
+    assert await scene.submit(1, key=2, retryCount=1) == Complete({"protocolNumber": "P-1"})
+    async with scene.store.reading() as tx:
+        claim = await tx.claims.find("CLM-D-1")
+        events = [entry.event for entry in await tx.journal.of_claim("CLM-D-1")]
+    assert claim
+    assert (claim.state, claim.protocol_number) == (ClaimState.ACCEPTED, "P-1")
+    assert events == ["failed", "written_off", "accepted"]
+
+
+async def test_a_review_is_opened_for_a_claim_that_another_answer_has_ended(scene: Scene) -> None:
+    await scene.submit(1)
+    variables = {"claimId": "CLM-D-1", "reviewReason": "PROTOCOL_MISSING"}
+    await scene.handler("open-review").handle(Job(3, "open-review", "Task", 1, 3, {}, variables))
+    async with scene.store.reading() as tx:
+        claim = await tx.claims.find("CLM-D-1")
+    assert claim
+    assert (claim.state, claim.protocol_number) == (ClaimState.IN_REVIEW, "P-1")
 
 
 async def test_a_probe_wakes_the_most_urgent_first_and_repeats_a_wake_up_that_was_lost(scene: Scene) -> None:

@@ -13,6 +13,7 @@ import pytest
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerState, PayerStatus
+from domain.refusals import ClaimRefusal
 from domain.submission import Accepted, AnswerLost
 from gateways.clock import WallClock
 from gateways.practice.simulator.scenario import Scenario
@@ -27,7 +28,6 @@ from tests.integration.intake_stage import DERIVED, FILE, HandClock
 from tests.integration.tiss.connected_payer import always
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CALL, LOGIN, NOW, PAYER, lote
-from workers.claims.messages import ClaimRefusal
 from workers.claims.protocols import Protocols, ProtocolTrouble
 from workers.payers.channels import open_channels
 from workers.payers.limits import limits_by_payer

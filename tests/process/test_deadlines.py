@@ -36,6 +36,6 @@ async def test_a_retry_is_moved_up_then_a_person_resends_what_still_fails(workin
     assert iso_time(row.next_retry_time) == iso_time(deadline - timedelta(hours=4))
     await working.pass_the_wait(claim)
     await working.reaches(claim, ClaimState.IN_REVIEW)
-    await working.app.desk.decide_review(claim.id, ReviewDecision.RESEND)
+    await working.app.messages.decide_review(claim.id, ReviewDecision.RESEND)
     await working.reaches(claim, ClaimState.ACCEPTED)
     assert working.payers.sends(claim.id) == 3

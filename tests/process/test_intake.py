@@ -116,19 +116,19 @@ async def test_a_claim_that_was_not_started_is_started_by_the_sweep(
 async def test_no_repetition_starts_a_second_process_even_when_the_engine_has_forgotten_the_first(
     hospital: Hospital, records: Records
 ) -> None:
-    parcel, claim, intake = ClaimFile(claim_file("104")), claim_id("104"), hospital.app.intake
-    await intake.submit(parcel)
-    assert isinstance(await intake.submit(parcel), KnownClaim)
+    file, claim, intake = ClaimFile(claim_file("104")), claim_id("104"), hospital.app.intake
+    await intake.submit(file)
+    assert isinstance(await intake.submit(file), KnownClaim)
     clock = hospital.app.clock
     assert isinstance(clock, EngineClock)
     for _ in range(3):  # a message is forgotten after a day; nobody has served the claim yet
         await clock.advance(timedelta(hours=25))
         await intake.start_received()
-        await intake.submit(parcel)
+        await intake.submit(file)
     async with hospital.working():
         await hospital.reaches(claim, ClaimState.ACCEPTED)
         instance = await the_only_instance(records, claim)
-        await intake.submit(parcel)
+        await intake.submit(file)
         await intake.submit(
             ClaimFile(claim_file("105"))
         )  # what waited behind the first would start before it

@@ -122,7 +122,7 @@ async def test_an_outage_costs_those_who_met_it_an_attempt_and_nobody_else(stage
             row = await stage.reaches(claim, ClaimState.WAITING, retry_count=0)
             assert row.next_retry_time
             assert row.next_retry_time >= opened.next_try_at
-        await stage.app.desk.retry_now(held[0].id)  # a person's wish does not break the rule
+        await stage.app.messages.retry_now(held[0].id)  # a person's wish does not break the rule
         await stage.completes(held[0], "Event_RetryRequested")
         await stage.reaches(held[0], ClaimState.WAITING, retry_count=0)
         assert [await payer.spends(claim) for claim in held] == [0] * 5

@@ -67,7 +67,7 @@ async def test_five_retries_without_success_reach_billing_management(working: St
 async def test_retry_now_wakes_a_waiting_claim_before_its_time(working: Stage) -> None:
     claim = await working.start(TIMEOUT, AcceptLine())
     waiting = await working.reaches(claim, ClaimState.WAITING)
-    await working.app.desk.retry_now(claim.id)
+    await working.app.messages.retry_now(claim.id)
     row = await working.reaches(claim, ClaimState.ACCEPTED)
     assert waiting.next_retry_time is not None
     assert row.updated_at < waiting.next_retry_time
@@ -77,7 +77,7 @@ async def test_retry_now_wakes_a_waiting_claim_before_its_time(working: Stage) -
 async def test_a_waiting_claim_can_be_cancelled(working: Stage) -> None:
     claim = await working.start(TIMEOUT)
     await working.reaches(claim, ClaimState.WAITING)
-    await working.app.desk.cancel(claim.id)
+    await working.app.messages.cancel(claim.id)
     await working.reaches(claim, ClaimState.CANCELLED)
     assert (await working.ended(claim))[-1].startswith("End_ClaimCancelled")
     assert working.payers.sends(claim.id) == 1
@@ -86,7 +86,7 @@ async def test_a_waiting_claim_can_be_cancelled(working: Stage) -> None:
 async def test_a_claim_in_review_can_be_cancelled(working: Stage) -> None:
     claim = await working.start(BAD_PROCEDURE)
     await working.reaches(claim, ClaimState.IN_REVIEW)
-    await working.app.desk.cancel(claim.id)
+    await working.app.messages.cancel(claim.id)
     await working.reaches(claim, ClaimState.CANCELLED)
     assert (await working.ended(claim))[-1].startswith("End_ClaimCancelled")
 
@@ -98,7 +98,7 @@ async def test_after_a_lost_answer_a_duplicate_means_it_arrived(working: Stage) 
     assert row.reason == "PROTOCOL_MISSING"
     assert working.payers.sends(claim.id) == 2
 
-    await working.app.desk.decide_review(
+    await working.app.messages.decide_review(
         claim.id, ReviewDecision.PROTOCOL_RECOVERED, protocol_number="000123456789"
     )
     row = await working.reaches(claim, ClaimState.ACCEPTED)
@@ -135,7 +135,7 @@ async def test_a_corrected_claim_starts_counting_again(working: Stage) -> None:
     claim = await working.start(TIMEOUT, BAD_PROCEDURE, TIMEOUT, AcceptLine())
     await working.pass_the_wait(claim)
     await working.reaches(claim, ClaimState.IN_REVIEW)
-    await working.app.desk.decide_review(claim.id, ReviewDecision.CORRECTED)
+    await working.app.messages.decide_review(claim.id, ReviewDecision.CORRECTED)
     await working.reaches(claim, ClaimState.WAITING, retry_count=1)
     await working.pass_the_wait(claim)
     await working.reaches(claim, ClaimState.ACCEPTED)
@@ -145,12 +145,12 @@ async def test_a_corrected_claim_starts_counting_again(working: Stage) -> None:
 async def test_a_written_off_claim_ends(working: Stage) -> None:
     claim = await working.start(BAD_PROCEDURE)
     await working.reaches(claim, ClaimState.IN_REVIEW)
-    await working.app.desk.decide_review(claim.id, ReviewDecision.WRITE_OFF)
+    await working.app.messages.decide_review(claim.id, ReviewDecision.WRITE_OFF)
     await working.reaches(claim, ClaimState.WRITTEN_OFF)
     assert (await working.ended(claim))[-1] == "End_ClaimWrittenOff"
 
 
 async def test_starting_a_claim_twice_starts_it_once(working: Stage) -> None:
     claim_id = working.new_claim_id()
-    assert await working.app.desk.start(claim_id, "payer-1")
-    assert not await working.app.desk.start(claim_id, "payer-1")
+    assert await working.app.messages.start(claim_id, "payer-1")
+    assert not await working.app.messages.start(claim_id, "payer-1")

@@ -4,7 +4,7 @@ import asyncio
 
 from starlette.requests import ClientDisconnect, Request
 
-from workers.claims.refusal import malformed, too_large
+from domain.refusals import malformed, too_large
 
 BODY_SECONDS = 60.0
 XML = frozenset({"application/xml", "text/xml"})

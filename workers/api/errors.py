@@ -9,8 +9,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from domain.errors import Trouble
+from domain.refusals import Refusal, RefusalKind
 from persistence.database.trouble import UNREACHABLE
-from workers.claims.refusal import Refusal, RefusalKind
 
 RETRY_AFTER_SECONDS = 30
 STATUS = {

@@ -22,8 +22,8 @@ Answering = Callable[[Request], Awaitable[Response]]
 
 
 def api(intake: Intake, tokens: Sequence[str]) -> Starlette:
-    """The application; nobody without a token gets further than its door."""
-    door = TokenCheck(tokens)
+    """The application; nobody gets in without a token."""
+    check = TokenCheck(tokens)
 
     async def submit(request: Request) -> Response:
         return await _submit(request, intake)
@@ -32,15 +32,15 @@ def api(intake: Intake, tokens: Sequence[str]) -> Starlette:
         return await _show(request, intake)
 
     routes = [
-        Route("/api/claims", _guarded(door, submit), methods=["POST"]),
-        Route("/api/claims/{claim_id}", _guarded(door, show), methods=["GET"]),
+        Route("/api/claims", _guarded(check, submit), methods=["POST"]),
+        Route("/api/claims/{claim_id}", _guarded(check, show), methods=["GET"]),
     ]
     return Starlette(routes=routes, exception_handlers=HANDLERS)
 
 
-def _guarded(door: TokenCheck, then: Answering) -> Answering:
+def _guarded(check: TokenCheck, then: Answering) -> Answering:
     async def answering(request: Request) -> Response:
-        if door.admits(request.headers.get("authorization")):
+        if check.admits(request.headers.get("authorization")):
             return await then(request)
         remedy = "Send the header Authorization: Bearer TOKEN with a token of API_TOKENS."
         problem = HttpProblem(401, "Who asks is not known here.", "Authorization", "API_TOKENS", remedy)
@@ -54,13 +54,13 @@ async def _submit(request: Request, intake: Intake) -> Response:
         remedy = "Send the file as application/xml or text/xml."
         return answer(HttpProblem(415, "The body is not XML.", "Content-Type", "application/xml", remedy))
     query = request.query_params
-    parcel = ClaimFile(
+    file = ClaimFile(
         await read_body(request, intake.reader.terms.max_bytes),
         payer=query.get("payer"),
         deadline=query.get("deadline"),
         claim_id=query.get("claimId"),
     )
-    result = await intake.submit(parcel)
+    result = await intake.submit(file)
     known = isinstance(result, KnownClaim)
     state = result.state if isinstance(result, KnownClaim) else ClaimState.RECEIVED
     body = {"claimId": result.claim_id.value, "state": state, "new": not known}

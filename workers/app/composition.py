@@ -13,6 +13,7 @@ from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
 
 from bpmn.names import JobType, model_paths
+from domain.intake import IntakeTerms
 from domain.ports import Clock
 from domain.submission import PayerGateway
 from gateways.clock import EngineClock, WallClock
@@ -29,9 +30,10 @@ from persistence.migrations import is_new_enough, migrate
 from persistence.store import Store
 from workers.app.logs import log_event
 from workers.app.metrics import RuntimeMetrics
+from workers.claims.batches import Batches
+from workers.claims.examination import Reader
 from workers.claims.intake import Intake
 from workers.claims.messages import ClaimMessages
-from workers.claims.reader import IntakeTerms, Reader
 from workers.config.cluster import connection_from
 from workers.config.settings import Settings, SettingsError
 from workers.jobs import all_handlers
@@ -66,7 +68,7 @@ class App:
     store: Store
     channel: grpc.aio.Channel
     commands: ZeebeCommands
-    desk: ClaimMessages
+    messages: ClaimMessages
     intake: Intake
     clock: Clock
     payer: PayerGateway
@@ -150,8 +152,8 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             store=store,
             channel=channel,
             commands=commands,
-            desk=ClaimMessages(store, commands),
-            intake=Intake(store, commands, cluster.clock, cipher, Reader(channels, terms)),
+            messages=ClaimMessages(store, commands),
+            intake=Intake(store, commands, cluster.clock, Reader(channels, terms), Batches(channels, cipher)),
             clock=cluster.clock,
             payer=practice or gateway_to(channels, store),
             channels=channels,

@@ -1,48 +1,46 @@
-"""One batch, one claim: the same batch under another id would reach its payer twice."""
+"""Finds the claim that a batch is already, whatever its id."""
 
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 
-from domain.claim_state import ClaimState
+from domain.batches import BatchIdentity, is_same_batch, leaves_batch_free
+from domain.refusals import Refusal, conflict
 from gateways.tiss.lote import read_lote
 from gateways.tiss.parties import Provider
 from persistence.encryption.cipher import Cipher
-from persistence.repositories.claims import Arrival, ClaimRow
+from persistence.repositories.claims import ClaimRow
 from persistence.store import Transaction
-from workers.claims.examination import Channels, Examined
-from workers.claims.refusal import Refusal, conflict
-
-_GIVEN_UP = (ClaimState.CANCELLED, ClaimState.WRITTEN_OFF)
+from workers.claims.examination import Channels, CheckedFile
 
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Knows claims by payer, provider and batch number, whatever their ids."""
+    """Knows claims by payer, provider and batch number."""
 
     channels: Channels
     cipher: Cipher
 
-    async def require_new(self, tx: Transaction, arrival: Arrival, examined: Examined, now: datetime) -> None:
+    async def require_new(self, tx: Transaction, file: CheckedFile, now: datetime) -> None:
         """Refuse a batch that is another claim already; two that come at once wait for each other here."""
-        names = self._channels_to(examined.registro_ans)
+        names = self._channels_to(file.examined.registro_ans)
         await tx.payers.lock(names[0], now=now)
-        for other in await tx.claims.of_batch(names, arrival.batch_number):
-            if other.claim_id != arrival.claim_id and await self._is_the_same(tx, other, arrival, examined):
+        for other in await tx.claims.of_batch(names, file.arrival.batch_number):
+            if other.claim_id != file.arrival.claim_id and await self._is_the_same(tx, other, file):
                 raise _known(other)
 
     def _channels_to(self, registro_ans: str) -> list[str]:
         channels = self.channels.items()
         return sorted(name for name, channel in channels if channel.settings.registro_ans == registro_ans)
 
-    async def _is_the_same(
-        self, tx: Transaction, other: ClaimRow, arrival: Arrival, examined: Examined
-    ) -> bool:
-        if other.state in _GIVEN_UP and not await tx.attempts.answer_was_lost(other.claim_id):
+    async def _is_the_same(self, tx: Transaction, other: ClaimRow, file: CheckedFile) -> bool:
+        lost = await tx.attempts.answer_was_lost(other.claim_id)
+        if leaves_batch_free(other.state, answer_was_lost=lost):
             return False
-        if other.content_hash == arrival.content_hash:
-            return True
-        return await self._provider(tx, other) in (examined.provider, None)
+        given = BatchIdentity(file.arrival.content_hash, file.examined.provider)
+        is_equal = other.content_hash == given.content_hash  # then its file need not be opened
+        provider = None if is_equal else await self._provider(tx, other)
+        return is_same_batch(BatchIdentity(other.content_hash, provider), given)
 
     async def _provider(self, tx: Transaction, claim: ClaimRow) -> Provider | None:
         """Whose batch a claim is; None when its file is not kept any more."""

@@ -5,8 +5,8 @@ import re
 from domain.check_digits import holds_personal
 from domain.claim import CLAIM_ID_SHAPE, ClaimId
 from domain.digits import digits_from
+from domain.refusals import malformed
 from gateways.tiss.parties import Provider
-from workers.claims.refusal import malformed
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.]{1,14}", re.ASCII)
 _DIGITS = re.compile(r"[0-9]{1,12}", re.ASCII)

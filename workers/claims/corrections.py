@@ -3,69 +3,43 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from domain.claim_state import ClaimState
+from domain.corrections import BatchNumbers, not_in_review, require_correctable
 from gateways.tiss.lote import read_lote
 from persistence.repositories.claims import Arrival
 from persistence.repositories.journal import CORRECTED
 from persistence.store import Transaction
-from workers.claims.messages import payer_has
-from workers.claims.refusal import Refusal, conflict
+from workers.claims.messages import whether_at_payer
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A corrected file, sealed; `keeps_guides` says that it holds the guides of the one before."""
+    """A corrected file, sealed; with its guides and those of the file before, None when that is not kept."""
 
     arrival: Arrival
     sealed: str
-    keeps_guides: bool
+    guides: tuple[str, ...]
+    earlier_guides: tuple[str, ...] | None
 
 
-def same_guides(earlier: bytes, corrected: bytes) -> bool:
-    """Whether two batch files hold the same guides, in any order."""
-    return sorted(read_lote(earlier).guides) == sorted(read_lote(corrected).guides)
+def guides_of(data: bytes) -> tuple[str, ...]:
+    """The numbers of a batch file's guides."""
+    return read_lote(data).guides
 
 
 async def replace_file(tx: Transaction, correction: Correction, now: datetime) -> None:
     """Keep the corrected file; only while the claim is in review."""
-    await _require_not_with_the_payer(tx, correction)
+    await _require_correctable(tx, correction)
     arrival = correction.arrival
     content, batch = arrival.content_hash, arrival.batch_number
     if not await tx.claims.correct(arrival.claim_id, content_hash=content, batch_number=batch):
-        raise conflict(
-            "claimId",
-            f"{arrival.claim_id} is not {ClaimState.IN_REVIEW}",
-            rule="a file is corrected through its review",
-            remedy=f"See `reenvio claim show {arrival.claim_id}`.",
-        )
+        raise not_in_review(arrival.claim_id)
     await tx.payloads.put(arrival.claim_id, correction.sealed, now=now)
     await tx.journal.write(arrival.claim_id, CORRECTED, f"a new file, batch {batch}", now=now)
 
 
-async def _require_not_with_the_payer(tx: Transaction, correction: Correction) -> None:
-    arrival = correction.arrival
-    if await payer_has(tx, arrival.claim_id):
-        raise conflict(
-            "claimId",
-            f"the payer has {arrival.claim_id} already",
-            rule="a claim is sent once",
-            remedy="Decide PROTOCOL_RECOVERED with the number the payer tells you, or WRITE_OFF.",
-        )
-    claim = await tx.claims.find(arrival.claim_id)
-    if claim is None or not await tx.attempts.answer_was_lost(arrival.claim_id):
-        return
-    if claim.batch_number not in (None, arrival.batch_number):
-        raise _may_be_with_the_payer(f"its batch number is not {claim.batch_number}", "batch number")
-    if not correction.keeps_guides:
-        raise _may_be_with_the_payer("its guide numbers are not those of the file before", "guide numbers")
-
-
-def _may_be_with_the_payer(change: str, kept: str) -> Refusal:
-    """By these numbers a payer knows a batch that it has already: with others it would take it twice."""
-    return conflict(
-        "file",
-        f"{change}, and that may have reached the payer",
-        rule="a claim is sent once",
-        remedy=f"Keep the {kept}; or, when the payer confirms that it has nothing, WRITE_OFF this claim and "
-        "hand the new file in as a claim of its own.",
-    )
+async def _require_correctable(tx: Transaction, correction: Correction) -> None:
+    claim_id = correction.arrival.claim_id
+    claim = await tx.claims.find(claim_id)
+    before = BatchNumbers(claim.batch_number if claim else None, correction.earlier_guides)
+    after = BatchNumbers(correction.arrival.batch_number, correction.guides)
+    require_correctable(claim_id, before, after, await whether_at_payer(tx, claim_id))

@@ -1,15 +1,19 @@
-"""Looks a file over before anything is kept: XML, batch, payer, schema."""
+"""Looks a file over before anything is kept: XML, batch, payer, schema; and says which claim it would be."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from domain.intake import IntakeTerms
+from domain.refusals import Refusal, malformed, too_large, unprocessable
 from gateways.tiss.client import Call
 from gateways.tiss.lote import Lote, LoteRefusedError, read_lote
 from gateways.tiss.parties import Provider
 from gateways.tiss.validation import Violation, listed
 from gateways.tiss.xml import XmlProblem
-from workers.claims.refusal import Refusal, malformed, too_large, unprocessable
+from persistence.repositories.claims import Arrival
+from workers.claims.claim_ids import derived_claim_id, given_claim_id
 from workers.payers.channels import PayerChannel
 
 _NO_PAYERS = "Describe your payers in a file and name it by PAYERS_FILE."
@@ -38,12 +42,39 @@ class Examined:
     digest: str
 
 
-def examine(parcel: ClaimFile, channels: Channels, now: datetime, *, max_bytes: int) -> Examined:
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """A file that could be sent: what it says, and the claim it would be."""
+
+    examined: Examined
+    arrival: Arrival
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads files in a thread, one at a time: a validator keeps state. `channels` are the payers."""
+
+    channels: Channels
+    terms: IntakeTerms
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def look_over(self, file: ClaimFile, now: datetime) -> CheckedFile:
+        """The file, checked; a Refusal says what is wrong with it."""
+        given = given_claim_id(file.claim_id) if file.claim_id else None
+        due, limit = self.terms.due(file.deadline, now), self.terms.max_bytes
+        async with self._turn:
+            examined = await asyncio.to_thread(examine, file, self.channels, now, max_bytes=limit)
+        payer, batch = examined.payer_id, examined.batch_number
+        claim_id = given or derived_claim_id(examined.registro_ans, examined.provider, batch)
+        return CheckedFile(examined, Arrival(claim_id.value, payer, due, examined.digest, batch))
+
+
+def examine(file: ClaimFile, channels: Channels, now: datetime, *, max_bytes: int) -> Examined:
     """Read and check a file; it blocks for as long as the file is large."""
-    if len(parcel.data) > max_bytes:
+    if len(file.data) > max_bytes:
         raise too_large(max_bytes)
-    lote = _read(parcel.data, max_bytes)
-    payer_id, channel = _payer(parcel.payer, lote, channels)
+    lote = _read(file.data, max_bytes)
+    payer_id, channel = _payer(file.payer, lote, channels)
     provider = channel.checker.provider_of(lote)
     if provider is None:
         raise unprocessable(

@@ -1,24 +1,47 @@
 """What people and other systems may ask of a claim: start, retry now, cancel, decide a review."""
 
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from bpmn.names import Message, ReviewDecision, ReviewReason, Variable
+from bpmn.names import Message, Variable
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
-from domain.errors import Trouble
+from domain.outputs import iso_time
+from domain.refusals import ClaimRefusal
+from domain.reviews import AtPayer, ReviewDecision, at_payer, require_allowed, require_cancellable
 from gateways.tiss.answers import is_protocol
 from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.repositories.claims import ClaimRow
-from persistence.repositories.reviews import Review
 from persistence.store import Store, Transaction
 from workers.payers.waking import KEEP as KEEP_WAKE_UP
 
 KEEP_START = timedelta(hours=24)
-KEEP_WORD = timedelta(minutes=10)  # a person's word may arrive a moment before the process waits for it
+REMEMBERED = KEEP_START - timedelta(hours=1)
+"""How long after its arrival the engine surely knows a claim's message again, clocks that differ included."""
+KEEP_WISH = timedelta(minutes=10)  # a person's wish may arrive a moment before the process waits for it
 
 
-class ClaimRefusal(Trouble):  # it is an answer, not a fault
-    """What was asked of a claim makes no sense in its state; the text says why and what does."""
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A claim whose process may start, by what the process gets to know."""
+
+    claim_id: str
+    payer_id: str
+    deadline: datetime | None = None
+
+
+async def start(commands: ZeebeCommands, claim: Ready, *, age: timedelta = timedelta()) -> bool:
+    """Ask the engine for the claim's process; False when it remembers that it was asked.
+
+    It forgets a message after KEEP_START. From then on none is left with it to wait: one that finds the
+    claim's process at work is dropped, and cannot start a second one when the first has ended.
+    """
+    keep = KEEP_START if age < REMEMBERED else timedelta()
+    deadline = {Variable.DEADLINE: iso_time(claim.deadline)} if claim.deadline else {}
+    variables = {Variable.CLAIM_ID: claim.claim_id, Variable.PAYER_ID: claim.payer_id} | deadline
+    return await commands.publish(
+        ProcessMessage(Message.CLAIM_READY, claim.claim_id, variables, keep, claim.claim_id)
+    )
 
 
 def unknown_claim(claim_id: ClaimId) -> ClaimRefusal:
@@ -43,6 +66,13 @@ def protocol_number(text: str) -> str:
     return text
 
 
+async def whether_at_payer(tx: Transaction, claim_id: str) -> AtPayer:
+    """Whether the claim's payer has it, by its last review and its sends."""
+    reviews = await tx.reviews.of_claim(claim_id)
+    lost = await tx.attempts.answer_was_lost(claim_id)
+    return at_payer(reviews[-1].reason if reviews else None, answer_was_lost=lost)
+
+
 class ClaimMessages:
     """Speaks to claims by message; the engine finds the instance by the claim's id."""
 
@@ -54,40 +84,45 @@ class ClaimMessages:
         """Start the claim's process; False when it was started before."""
         if await self._store.look(lambda tx: tx.claims.find(claim_id.value)):
             return False
-        variables = {Variable.CLAIM_ID: claim_id.value, Variable.PAYER_ID: payer_id}
-        return await self._commands.publish(
-            ProcessMessage(Message.CLAIM_READY, claim_id.value, variables, KEEP_START, claim_id.value)
-        )
+        return await start(self._commands, Ready(claim_id.value, payer_id))
 
     async def retry_now(self, claim_id: ClaimId) -> bool:
         """Wake a claim from this very wait, once; False when it was asked for a moment ago."""
-        claim = await self._require(claim_id, ClaimState.WAITING)
-        wait = f"{claim_id} {claim.next_retry_time}"
+        return await self.wake(await self.waiting(claim_id))
+
+    async def waiting(self, claim_id: ClaimId) -> ClaimRow:
+        """The claim, if it waits for its time."""
+        return await self._require(claim_id, ClaimState.WAITING)
+
+    async def wake(self, claim: ClaimRow) -> bool:
+        """Wake a waiting claim as `retry_now` does."""
+        wait = f"{claim.claim_id} {claim.next_retry_time}"
         return await self._commands.publish(
-            ProcessMessage(Message.RETRY_NOW, claim_id.value, {}, KEEP_WAKE_UP, wait)
+            ProcessMessage(Message.RETRY_NOW, claim.claim_id, {}, KEEP_WAKE_UP, wait)
         )
 
     async def cancel(self, claim_id: ClaimId, *, although_sent: bool = False) -> None:
         """Cancel a claim that waits for its time or for a person, and that its payer cannot have."""
         await self._require(claim_id, ClaimState.WAITING, ClaimState.IN_REVIEW)
         if not although_sent:
-            await self._store.look(lambda tx: _require_not_sent(tx, claim_id))
-        await self._commands.publish(ProcessMessage(Message.CLAIM_CANCELLED, claim_id.value, {}, KEEP_WORD))
+            where = await self._store.look(lambda tx: whether_at_payer(tx, claim_id.value))
+            require_cancellable(claim_id.value, where)
+        await self._commands.publish(ProcessMessage(Message.CLAIM_CANCELLED, claim_id.value, {}, KEEP_WISH))
 
     async def decide_review(
         self, claim_id: ClaimId, decision: ReviewDecision, *, protocol_number: str | None = None
     ) -> None:
-        """Tell the process what a person decided; a word about an earlier round is ignored by it."""
+        """Hand a person's decision to the process; one about an earlier round is ignored by it."""
         await self._require(claim_id, ClaimState.IN_REVIEW)
         review = (await self._store.look(lambda tx: tx.reviews.of_claim(claim_id.value)))[-1]
-        _check(review, decision, protocol_number)
+        require_allowed(review.claim_id, review.reason, decision, protocol_number)
         variables = {
             Variable.REVIEW_DECISION: decision,
             Variable.DECIDED_ROUND: review.round,
-            Variable.PROTOCOL_NUMBER: protocol_number,
+            Variable.PROTOCOL_NUMBER: _checked(protocol_number),
         }
         await self._commands.publish(
-            ProcessMessage(Message.REVIEW_DECIDED, claim_id.value, variables, KEEP_WORD)
+            ProcessMessage(Message.REVIEW_DECIDED, claim_id.value, variables, KEEP_WISH)
         )
 
     async def _require(self, claim_id: ClaimId, *states: ClaimState) -> ClaimRow:
@@ -100,35 +135,5 @@ class ClaimMessages:
         return claim
 
 
-async def payer_has(tx: Transaction, claim_id: str) -> bool:
-    """Whether the claim lies on a person's desk because its payer has it, but not its protocol."""
-    reviews = await tx.reviews.of_claim(claim_id)
-    return bool(reviews) and reviews[-1].reason == ReviewReason.PROTOCOL_MISSING
-
-
-async def _require_not_sent(tx: Transaction, claim_id: ClaimId) -> None:
-    if await payer_has(tx, claim_id.value):
-        raise ClaimRefusal(
-            f"The payer has {claim_id} already, and a cancellation here does not reach it: decide "
-            "PROTOCOL_RECOVERED or WRITE_OFF in its review, or cancel with --although-sent."
-        )
-    if await tx.attempts.answer_was_lost(claim_id.value):
-        raise ClaimRefusal(
-            f"The payer may have {claim_id}: the answer to a send was lost, and a cancellation here does not "
-            "reach the payer. Find out with the payer first, then cancel with --although-sent."
-        )
-
-
-def _check(review: Review, decision: ReviewDecision, given: str | None) -> None:
-    sends_again = decision in (ReviewDecision.RESEND, ReviewDecision.CORRECTED)
-    if sends_again and review.reason == ReviewReason.PROTOCOL_MISSING:
-        raise ClaimRefusal(
-            f"The payer has {review.claim_id} already, so it must not go out again: "
-            "decide PROTOCOL_RECOVERED with the number the payer tells you, or WRITE_OFF."
-        )
-    if decision is ReviewDecision.PROTOCOL_RECOVERED and not given:
-        raise ClaimRefusal("PROTOCOL_RECOVERED needs the protocol number that the payer gave.")
-    if given and decision is not ReviewDecision.PROTOCOL_RECOVERED:
-        raise ClaimRefusal(f"A protocol number is for PROTOCOL_RECOVERED, not for {decision}.")
-    if given:
-        protocol_number(given)
+def _checked(given: str | None) -> str | None:
+    return protocol_number(given) if given else given

@@ -7,6 +7,7 @@ from datetime import datetime
 from domain.claim import ClaimId
 from domain.errors import Trouble
 from domain.ports import Clock
+from domain.refusals import ClaimRefusal
 from domain.submission import AccessDenied, Failed, Failure
 from gateways.tiss.client import Call, sequence_from
 from gateways.tiss.gateway import NO_FILE
@@ -17,7 +18,7 @@ from persistence.encryption.cipher import Cipher
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
 from workers.claims.examination import Channels
-from workers.claims.messages import ClaimRefusal, find_claim, protocol_number
+from workers.claims.messages import find_claim, protocol_number
 from workers.payers.channels import PayerChannel
 from workers.payers.limits import LimitsByPayer
 from workers.payers.questions import NotNow, StatusQuestion

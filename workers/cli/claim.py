@@ -11,7 +11,6 @@ from rich.table import Column, Table
 
 from bpmn.names import ReviewDecision
 from domain.breaker import Candidate, Hold
-from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.store import Store
@@ -34,7 +33,7 @@ def start(claim: ClaimArgument, payer: Annotated[str, typer.Option(help="The pay
     """Start a claim without a file, for a practice payer; asking twice starts it once."""
 
     async def go(app: App) -> None:
-        new = await app.desk.start(claim, payer)
+        new = await app.messages.start(claim, payer)
         typer.echo(f"{claim} {'is on its way' if new else 'was started before; nothing to do'}.")
 
     with_app(go)
@@ -97,8 +96,9 @@ def retry_now(claim: ClaimArgument) -> None:
     """Wake a waiting claim: it goes as soon as its payer takes it, and what is sent counts."""
 
     async def go(app: App) -> None:
-        prospect = await _prospect(app, claim)
-        new = await app.desk.retry_now(claim)
+        waiting = await app.messages.waiting(claim)
+        prospect = await _prospect(app, waiting)
+        new = await app.messages.wake(waiting)
         typer.echo(f"{claim} {prospect if new else 'was woken from this wait a moment ago'}.")
 
     with_app(go)
@@ -114,7 +114,7 @@ def cancel(
     """Cancel a claim that waits for its time or for a person; this cannot be undone."""
 
     async def go(app: App) -> None:
-        await app.desk.cancel(claim, although_sent=although_sent)
+        await app.messages.cancel(claim, although_sent=although_sent)
         typer.echo(f"{claim} is being cancelled.")
 
     with_app(go)
@@ -142,7 +142,7 @@ def review(
             await app.intake.correct(claim, read_file(file, app.intake.reader.terms.max_bytes))
         asks = recovers and not unchecked
         found = await _protocols(app).recovered(claim, number) if asks else number
-        await app.desk.decide_review(claim, decision, protocol_number=found)
+        await app.messages.decide_review(claim, decision, protocol_number=found)
         typer.echo(f"{claim}: {decision} is told to the process.")
 
     with_app(go, quiet=not recovers)
@@ -152,14 +152,13 @@ def _protocols(app: App) -> Protocols:
     return Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock)
 
 
-async def _prospect(app: App, claim: ClaimId) -> str:
+async def _prospect(app: App, claim: ClaimRow) -> str:
     """What a claim that is woken now may hope for."""
-    found = await find_claim(app.store, claim)
-    arriving, limits = Candidate(claim.value, found.payer_id), app.payer_limits.of(found.payer_id)
+    candidate, limits = Candidate(claim.claim_id, claim.payer_id), app.payer_limits.of(claim.payer_id)
     now = await app.clock.now()
-    verdict = await app.store.look(lambda tx: foreseen(tx, arriving, limits, now))
+    verdict = await app.store.look(lambda tx: foreseen(tx, candidate, limits, now))
     if isinstance(verdict, Hold):
-        until = f"for payer {found.payer_id} until {_time(verdict.resume_at)}"
+        until = f"for payer {claim.payer_id} until {_time(verdict.resume_at)}"
         return f"is woken, but waits on {until}: {verdict.reason}"
     return "is sent again now"
 

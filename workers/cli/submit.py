@@ -12,13 +12,12 @@ from rich.console import Console
 from rich.progress import track
 
 from domain.errors import Trouble
+from domain.refusals import Refusal
 from gateways.clock import WallClock
 from workers.app.composition import App, intake_terms
 from workers.app.logs import configure_logs
-from workers.claims.examination import ClaimFile
+from workers.claims.examination import ClaimFile, Reader
 from workers.claims.intake import Intake, KnownClaim
-from workers.claims.reader import Reader
-from workers.claims.refusal import Refusal
 from workers.cli.application import with_app
 from workers.cli.errors import say
 from workers.config.settings import Settings, read_settings
@@ -99,7 +98,7 @@ async def _check_each(files: Sequence[Path], wish: Wish, settings: Settings) -> 
         reader = Reader(channels, terms)
 
         async def check(file: ClaimFile) -> tuple[str, str]:
-            _, arrival = await reader.look_over(file, await WallClock().now())
+            arrival = (await reader.look_over(file, await WallClock().now())).arrival
             return "good", f"is good, and would be {arrival.claim_id} for payer {arrival.payer_id}"
 
         return await _each(files, wish, terms.max_bytes, check)

@@ -30,7 +30,7 @@ async def run_demo(console: Console, broker: engine.RunningEngine, settings: Set
         async with running(settings, embedded(broker)) as app:
             await app.deploy()
             worker = WorkerProcess(_environment(settings), settings.home / "worker.log")
-            people = People(app.desk, app.intake, simulator.ledger, cast)
+            people = People(app.messages, app.intake, simulator.ledger, cast)
             parts = DemoParts(app.store, app.payer_limits, clock, worker, people, cast, await clock.now())
             worker.start()
             try:

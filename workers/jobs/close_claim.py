@@ -39,9 +39,6 @@ def close_claim(services: Services) -> JobHandler:
 
 async def _close(tx: Transaction, given: Input, state: ClaimState, now: datetime) -> None:
     await tx.payers.release(given.claim_id)
-    claim = await tx.claims.find(given.claim_id)
-    if claim is None or claim.state is state:
-        return
     changes = {"protocol_number": given.protocol_number} if given.protocol_number else {}
-    await tx.claims.move(given.claim_id, state, now=now, reason=None, **changes)
-    await tx.journal.write(given.claim_id, state.lower(), "closed by a person", now=now)
+    if await tx.claims.move(given.claim_id, state, now=now, reason=None, **changes):
+        await tx.journal.write(given.claim_id, state.lower(), "closed by a person", now=now)

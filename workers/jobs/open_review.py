@@ -1,12 +1,12 @@
-"""open-review: hands a claim that no retry can mend to a person, with the reason."""
+"""open-review: asks a person about a claim that no retry can mend, with the reason."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime
 
-from bpmn.names import JobType, ReviewReason
+from bpmn.names import JobType
 from domain.claim_state import ClaimState
 from domain.redaction import redact
+from domain.reviews import LostAnswer, hints, reason_after_lost_answer
 from persistence.repositories.journal import CORRECTED
 from persistence.repositories.reviews import Review
 from persistence.store import Transaction
@@ -55,19 +55,14 @@ async def _open(tx: Transaction, review: Review, job_key: int, now: datetime) ->
 
 
 async def _in_the_light_of_its_sends(tx: Transaction, review: Review) -> Review:
-    """What the person must know of sends without an answer before the claim may go out again."""
+    """The review, with what the person must know of sends without an answer."""
     if not await tx.attempts.answer_was_lost(review.claim_id):
         return review
-    unknown = review.reason == ReviewReason.MAX_RETRIES_EXCEEDED
-    reason = ReviewReason.ARRIVAL_UNKNOWN if unknown else review.reason
-    hints = [hint async for hint in _hints(tx, review)]
-    return replace(review, reason=reason, detail="; ".join(filter(None, (review.detail, *hints))))
+    known = hints(review.reason, await _lost_answer(tx, review.claim_id))
+    detail = "; ".join(filter(None, (review.detail, *known)))
+    return replace(review, reason=reason_after_lost_answer(review.reason), detail=detail)
 
 
-async def _hints(tx: Transaction, review: Review) -> AsyncIterator[str]:
-    if review.reason != ReviewReason.PROTOCOL_MISSING:
-        yield "the payer may have it, an answer was lost: ask the payer before it is sent again"
-    if claimed := await tx.attempts.claimed_protocol(review.claim_id):
-        yield f"a damaged answer names protocol {claimed}: ask the payer whether it is right"
-    if any(entry.event == CORRECTED for entry in await tx.journal.of_claim(review.claim_id)):
-        yield "the file was corrected since: the payer may hold the earlier one"
+async def _lost_answer(tx: Transaction, claim_id: str) -> LostAnswer:
+    corrected = any(entry.event == CORRECTED for entry in await tx.journal.of_claim(claim_id))
+    return LostAnswer(await tx.attempts.claimed_protocol(claim_id), corrected_since=corrected)

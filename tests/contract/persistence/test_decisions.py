@@ -175,11 +175,13 @@ async def test_pending_is_the_retry_that_each_waiting_claim_waits_for(store: Sto
 
 
 async def test_a_retry_that_will_not_come_is_not_pending(store: Store) -> None:
-    states = ClaimState.CANCELLED, ClaimState.ACCEPTED, ClaimState.SUBMITTING, ClaimState.IN_REVIEW
-    for state in states:
+    for state in (ClaimState.CANCELLED, ClaimState.ACCEPTED, ClaimState.IN_REVIEW):
         await waiting(store, f"CLM-{state}-1")
         async with store.transaction() as tx:
-            await tx.claims.move(f"CLM-{state}-1", state, now=NOW)
+            assert await tx.claims.move(f"CLM-{state}-1", state, now=NOW)
+    await waiting(store, "CLM-SUBMITTING-1")
+    async with store.transaction() as tx:
+        await tx.claims.put("CLM-SUBMITTING-1", "payer-1", ClaimState.SUBMITTING, now=NOW)
     await waiting(store, "CLM-REFUSED-1", error=REFUSAL)
     await waiting(store, CLAIM, error=REFUSAL)
     async with store.transaction() as tx:  # resent by a person and held before its first send

@@ -168,7 +168,8 @@ async def test_payloads_go_earlier_than_their_history(store: Store) -> None:
 
 async def test_a_claim_that_is_not_closed_stays(store: Store) -> None:
     async with store.transaction() as tx:
-        await tx.claims.put(OLD, "payer-1", ClaimState.IN_REVIEW, now=NOW)
+        await tx.claims.put(OLD, "payer-1", ClaimState.FAILED, now=NOW)
+        await tx.claims.move(OLD, ClaimState.IN_REVIEW, now=NOW)
     await apply(store, PERIODS, SIX_YEARS)
     assert "claims" in await about(store, OLD)
 

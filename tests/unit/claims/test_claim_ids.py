@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.claim import is_claim_id
+from domain.refusals import Refusal
 from gateways.tiss.parties import Provider, ProviderKind
 from workers.claims.claim_ids import derived_claim_id, given_claim_id, read_claim_id
-from workers.claims.refusal import Refusal
 
 KINDS = st.sampled_from(["CNPJ", "CPF", "codigoPrestadorNaOperadora"])
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from domain.refusals import Refusal, RefusalKind
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
 from workers.claims.examination import Channels, ClaimFile, examine
-from workers.claims.refusal import Refusal, RefusalKind
 from workers.config.settings import SettingsError
 from workers.payers.channels import open_channels
 

@@ -22,11 +22,11 @@ def test_a_short_token_is_refused_without_being_shown(monkeypatch: pytest.Monkey
     assert ONE not in str(refused.value)
 
 
-def test_several_tokens_open_the_same_door(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_of_several_tokens_is_admitted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("API_TOKENS", f"{ONE}, {TWO}")
-    door = TokenCheck(read_settings().api.accepted_tokens)
-    assert door.admits(f"Bearer {ONE}")
-    assert door.admits(f"bearer {TWO}")
+    check = TokenCheck(read_settings().api.accepted_tokens)
+    assert check.admits(f"Bearer {ONE}")
+    assert check.admits(f"bearer {TWO}")
 
 
 @pytest.mark.parametrize("header", [None, "", ONE, f"Basic {ONE}", "Bearer", f"Bearer {ONE}x", "Bearer é"])

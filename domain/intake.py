@@ -1,15 +1,29 @@
-"""When a claim must be with its payer: as a moment or a duration, never in the past."""
+"""What a claim that comes in is held to: how large its file may be, and when it must be with its payer."""
 
-from datetime import UTC, datetime, tzinfo
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from domain.durations import read_duration
-from workers.claims.refusal import malformed, unprocessable
+from domain.refusals import malformed, unprocessable
 
 _FORM = "Write 48h, or a moment such as 2026-01-15T18:00:00-03:00 (in a URL, + is written %2B)."
 
 
-def read_deadline(text: str, now: datetime, zone: tzinfo) -> datetime:
-    """The moment meant; a time without offset is read in the zone."""
+@dataclass(frozen=True, slots=True)
+class IntakeTerms:
+    """How large a file may be, and how soon a claim that names no deadline is due."""
+
+    max_bytes: int
+    due_within: timedelta
+    zone: tzinfo
+
+    def due(self, given: str | None, now: datetime) -> datetime:
+        """When a claim must be with its payer: as somebody wrote it, or as the terms say."""
+        return deadline_from(given, now, self.zone) if given else now + self.due_within
+
+
+def deadline_from(text: str, now: datetime, zone: tzinfo) -> datetime:
+    """The moment or duration meant, never in the past; a time without offset is read in the zone."""
     deadline = _moment(text.strip(), now, zone)
     if deadline <= now:
         raise unprocessable(

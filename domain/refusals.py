@@ -1,4 +1,4 @@
-"""Why a claim is not taken in: which field, which rule, what to do."""
+"""Answers that are no: a claim that is not taken in, or something that cannot be asked of one."""
 
 from enum import StrEnum
 
@@ -12,6 +12,10 @@ class RefusalKind(StrEnum):
     TOO_LARGE = "TOO_LARGE"
     UNPROCESSABLE = "UNPROCESSABLE"
     CONFLICT = "CONFLICT"
+
+
+class ClaimRefusal(Trouble):  # it is an answer, not a fault
+    """What was asked of a claim makes no sense in its state; the text says why and what does."""
 
 
 class Refusal(Trouble):  # it is an answer, not a fault

@@ -1,15 +1,22 @@
-"""What may be kept of an exchange for support and audit: structure and codes, no persons."""
+"""What may be kept of an exchange with a payer, for support: structure and codes, no persons."""
 
+import json
+import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from pathlib import Path
+from urllib.parse import quote
 
+import structlog
 from lxml import etree
 
 from gateways.tiss.judgement import Broken, Reply
 from gateways.tiss.names import local
 from gateways.tiss.redaction import personal_values, redacted_xml, without
 from gateways.tiss.xml import XmlLimits, XmlRefusedError, parse
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +49,30 @@ def describe(reply: Reply, values: Iterable[str]) -> str:
     except XmlRefusedError as error:
         seen = f"{len(reply.body)} bytes that are not read: {error.problem}"
     return f"HTTP {reply.status}: {seen}"
+
+
+def trace_into(folder: Path, payer_id: str) -> ExchangeListener:
+    """Appends one line of JSON per exchange; the folder is made if it is missing."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def write(exchange: Exchange) -> None:
+        try:
+            _append(folder / f"{quote(payer_id, safe='')}-{exchange.at:%Y-%m-%d}.jsonl", _line(exchange))
+        except OSError as error:  # the answer has come: a full disk must not make it a lost one
+            log.warning("payer_trace_failed", payer=payer_id, why=error.strerror)
+
+    return write
+
+
+def _line(exchange: Exchange) -> bytes:
+    fields = asdict(exchange) | {"at": exchange.at.isoformat()}
+    return (json.dumps(fields, ensure_ascii=False) + "\n").encode()
+
+
+def _append(file: Path, line: bytes) -> None:
+    opened = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.fchmod(opened, 0o600)  # also where the file was there before
+        os.write(opened, line)
+    finally:
+        os.close(opened)

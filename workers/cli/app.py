@@ -1,33 +1,55 @@
-"""All commands, in the order `reenvio --help` shows them."""
+"""All commands, in the order `reenvio --help` shows them; each is imported when it is called."""
 
-from collections.abc import Mapping
-from typing import ClassVar
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from workers.cli.lazy import LazyGroup
+TARGETS = {
+    "demo": "workers.cli.system:demo",
+    "up": "workers.cli.system:up",
+    "work": "workers.cli.system:work",
+    "api": "workers.cli.api:api",
+    "deploy": "workers.cli.system:deploy",
+    "migrate": "workers.cli.system:migrate",
+    "decide": "workers.cli.decide:decide_command",
+    "claim": "workers.cli.claim:claim_app",
+    "payer": "workers.cli.payer:payer_app",
+    "audit": "workers.cli.audit:audit_app",
+    "retention": "workers.cli.retention:retention_app",
+    "relay": "workers.cli.relay:relay",
+    "policy": "workers.cli.policy:policy_app",
+    "engine": "workers.cli.engine:engine_app",
+    "simulate-payer": "workers.cli.simulate:simulate_payer",
+}
 
 
-class Commands(LazyGroup):
-    """What `reenvio` can do."""
+class Commands(TyperGroup):
+    """What `reenvio` can do; `reenvio decide` needs no database to start (Typer hides its click's types)."""
 
-    targets: ClassVar[Mapping[str, str]] = {
-        "demo": "workers.cli.system:demo",
-        "up": "workers.cli.system:up",
-        "work": "workers.cli.system:work",
-        "api": "workers.cli.api:api",
-        "deploy": "workers.cli.system:deploy",
-        "migrate": "workers.cli.system:migrate",
-        "decide": "workers.cli.decide:decide_command",
-        "claim": "workers.cli.claim:claim_app",
-        "payer": "workers.cli.payer:payer_app",
-        "audit": "workers.cli.audit:audit_app",
-        "retention": "workers.cli.retention:retention_app",
-        "relay": "workers.cli.relay:relay",
-        "policy": "workers.cli.policy:policy_app",
-        "engine": "workers.cli.engine:engine_app",
-        "simulate-payer": "workers.cli.simulate:simulate_payer",
-    }
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """The names, in the order of the table."""
+        return list(TARGETS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        """Import one command or sub-group."""
+        target = TARGETS.get(cmd_name)
+        return None if target is None else load(cmd_name, target)
+
+
+def load(name: str, target: str) -> Any:
+    """A click command from a Typer app or from a plain function."""
+    module, attribute = target.split(":")
+    found = getattr(import_module(module), attribute)
+    if not isinstance(found, typer.Typer):
+        single = typer.Typer(add_completion=False)
+        single.command(name)(found)
+        found = single
+    command = get_command(found)
+    command.name = name
+    return command
 
 
 def build() -> typer.Typer:

@@ -1,32 +1,59 @@
-"""The job handlers, listed in process order."""
+"""The job handlers, in process order, and what is put around each of them, from the inside out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from bpmn.names import JobType
 from workers.jobs.close_claim import close_claim
 from workers.jobs.decisions import analyze_retry, retry_submission_backoff
-from workers.jobs.maintenance import anchor_audit, apply_retention, clean_idempotency, start_claims
+from workers.jobs.idempotent import Memory, Operation, idempotent
+from workers.jobs.maintenance import (
+    anchor_audit,
+    apply_retention,
+    clean_idempotency,
+    probe_payers,
+    start_claims,
+)
 from workers.jobs.notify import notify
 from workers.jobs.open_review import open_review
-from workers.jobs.probe_payers import probe_payers
+from workers.jobs.outage_tolerant import outage_tolerant
 from workers.jobs.services import Services
-from workers.jobs.submit_claim import submit_claim
-from workers.jobs.wrappers import wrapped
+from workers.jobs.submit_claim import SEND_ONCE, submit_claim
 from workers.runtime.handler import JobHandler
+
+HANDLERS = (
+    submit_claim,
+    retry_submission_backoff,
+    analyze_retry,
+    notify,
+    open_review,
+    close_claim,
+    clean_idempotency,
+    anchor_audit,
+    apply_retention,
+    probe_payers,
+    start_claims,
+)
+OPERATIONS: Mapping[str, Operation] = {JobType.SUBMIT_CLAIM: SEND_ONCE}
 
 
 def all_handlers(services: Services) -> Sequence[JobHandler]:
     """Every handler there is, ready to serve."""
-    handlers = (
-        submit_claim(services),
-        retry_submission_backoff(services),
-        analyze_retry(services),
-        notify(services),
-        open_review(services),
-        close_claim(services),
-        clean_idempotency(services),
-        anchor_audit(services),
-        apply_retention(services),
-        probe_payers(services),
-        start_claims(services),
-    )
-    return tuple(wrapped(handler, services) for handler in handlers)
+    return tuple(wrapped(handler(services), services) for handler in HANDLERS)
+
+
+def wrapped(handler: JobHandler, services: Services) -> JobHandler:
+    """The handler, whose input is typed inside, in its wrappers from the inside out.
+
+    A lease must outlive the time limit, so limits come first; the database may be away for an operation's
+    record too, so outages come last.
+    """
+    handler = services.limits.applied_to(handler)
+    handler = _idempotent(handler, services)
+    return outage_tolerant(handler, services.store.refuses, services.doubt)
+
+
+def _idempotent(handler: JobHandler, services: Services) -> JobHandler:
+    operation = OPERATIONS.get(handler.type)
+    if operation is None or services.cipher is None:
+        return handler
+    return idempotent(handler, operation, Memory(services.store, services.cipher, services.clock))

@@ -1,4 +1,4 @@
-"""clean-idempotency, anchor-audit, apply-retention, start-claims: what the maintenance processes ask for."""
+"""What the maintenance processes ask for, on their timers: clean, anchor, remove, probe, start."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -11,6 +11,7 @@ from workers.jobs.services import Services
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Outcome
+from workers.upkeep.probing import Probing
 from workers.upkeep.retention import apply, remove_expired_records, set_due_anchors
 
 log = structlog.get_logger(__name__)
@@ -42,12 +43,23 @@ def apply_retention(services: Services) -> JobHandler:
     return _maintenance(JobType.APPLY_RETENTION, services.clock, remove)
 
 
+def probe_payers(services: Services) -> JobHandler:
+    """Every five minutes: ask whether payers are there, wake the claims that wait for them.
+
+    A run that takes longer than the cycle overlaps with the next without harm.
+    """
+    probing = Probing(services.store, services.payer_limits, services.waker, services.probe)
+    return _maintenance(JobType.PROBE_PAYERS, services.clock, probing.all, minutes=5)
+
+
 def start_claims(services: Services) -> JobHandler:
     """Every five minutes: start the claims whose message got lost between our commit and the engine."""
     return _maintenance(JobType.START_CLAIMS, services.clock, lambda _now: services.start_received())
 
 
-def _maintenance(job_type: JobType, clock: Clock, work: Callable[[datetime], Awaitable[int]]) -> JobHandler:
+def _maintenance(
+    job_type: JobType, clock: Clock, work: Callable[[datetime], Awaitable[int]], *, minutes: int = 10
+) -> JobHandler:
     async def handle(_job: Job) -> Outcome:
         return Complete({Variable.PROCESSED_COUNT: await work(await clock.now())})
 
@@ -55,7 +67,7 @@ def _maintenance(job_type: JobType, clock: Clock, work: Callable[[datetime], Awa
         type=job_type,
         variables=(Variable.PROCESSED_COUNT,),
         handle=handle,
-        lock=timedelta(minutes=10),
-        time_limit=timedelta(minutes=9),
+        lock=timedelta(minutes=minutes),
+        time_limit=timedelta(minutes=minutes - 1),
         at_once=1,
     )

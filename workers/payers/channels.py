@@ -9,10 +9,9 @@ from types import MappingProxyType
 
 from domain.submission import Submission
 from gateways.tiss.client import TissClient
-from gateways.tiss.exchange import ExchangeListener
+from gateways.tiss.exchange import ExchangeListener, trace_into
 from gateways.tiss.gateway import TissGateway
 from gateways.tiss.settings import PayerSettings, PayerSettingsError, read_payers
-from gateways.tiss.trace import trace_into
 from gateways.tiss.transport import open_line
 from gateways.tiss.validation import Schemas
 from persistence.store import Store, Transaction

@@ -12,7 +12,7 @@ from typer import Context
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from workers.cli.app import Commands, build
+from workers.cli.app import TARGETS, build
 
 
 def reenvio(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -77,7 +77,7 @@ COMMANDS = list(every_command(get_command(build())))
 
 
 def test_no_command_is_left_out_of_the_walk() -> None:
-    assert {path[0] for path in COMMANDS} == set(Commands.targets)
+    assert {path[0] for path in COMMANDS} == set(TARGETS)
     assert {("claim", "protocol"), ("payer", "resume"), ("retention", "hold")} <= set(COMMANDS)
 
 

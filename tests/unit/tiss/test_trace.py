@@ -6,9 +6,8 @@ from pathlib import Path
 
 from structlog.testing import capture_logs
 
-from gateways.tiss.exchange import Exchange, seen
+from gateways.tiss.exchange import Exchange, seen, trace_into
 from gateways.tiss.judgement import HttpAnswer
-from gateways.tiss.trace import trace_into
 from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, message_in, sample
 
 CPF, CNS, PATIENT = "52998224725", "898001160651207", "Maria Aparecida da Silva"

@@ -28,7 +28,7 @@ class ClaimState(StrEnum):
         return other in FOLLOWS[self]
 
 
-Beginning = Literal[ClaimState.SUBMITTING, ClaimState.WAITING, ClaimState.FAILED]
+SendBeginning = Literal[ClaimState.SUBMITTING, ClaimState.WAITING, ClaimState.FAILED]
 """What a job that is to send a claim makes of it first: sent, held, or given up for its deadline.
 
 Such a job is never late, and may find the claim in any state: released by a person, or started again by
@@ -44,15 +44,18 @@ FOLLOWS: Mapping[ClaimState, frozenset[ClaimState]] = MappingProxyType(
         ClaimState.SUBMITTING: _TRIED | {ClaimState.SUBMITTING},
         ClaimState.FAILED: _TRIED,
         ClaimState.WAITING: _TRIED,
-        ClaimState.IN_REVIEW: frozenset({ClaimState.WAITING, ClaimState.IN_REVIEW}) | ENDS,
+        ClaimState.IN_REVIEW: frozenset({ClaimState.WAITING, ClaimState.IN_REVIEW}),
         **dict.fromkeys(ENDS, frozenset({ClaimState.IN_REVIEW})),
     }
 )
-"""What may follow what, by an answer, a decision or a person.
+"""What may follow what, by an answer, a decision or a review.
 
-An answer that comes late takes no claim away from a person and ends no end. A review may be opened for every
-claim: each is opened once, and its process waits for the person.
+An answer that comes late takes no claim away from a person and undoes no end; a model that sends by itself
+may let a claim wait after its review. A review may be opened for every claim: each is opened once, and its
+process waits for the person.
 """
+CLOSABLE = frozenset(ClaimState) - ENDS
+"""Where a person may end a claim."""
 
 
 def predecessors(state: ClaimState) -> frozenset[ClaimState]:

@@ -1,7 +1,7 @@
 """The repositories, and the unit of work that commits them together.
 
-A job is one transaction as a rule. submit-claim has four, two before it asks its payer and two after (see
-there): none may stay open meanwhile, and a crash must leave on record that the claim had left.
+A job is one transaction as a rule. submit-claim has four or more, two before it asks its payer and two after
+(see there): none may stay open meanwhile, and a crash must leave on record that the claim had left.
 """
 
 import asyncio

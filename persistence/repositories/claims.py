@@ -9,11 +9,11 @@ import structlog
 from sqlalchemy import ColumnElement, Row, and_, bindparam, insert, literal_column, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.claim_state import Beginning, ClaimState, predecessors
+from domain.claim_state import CLOSABLE, ClaimState, SendBeginning, predecessors
 from persistence.database.rows import row_of
 from persistence.tables import claims
 
-Decided = Literal[ClaimState.WAITING, ClaimState.FAILED]
+DecidedState = Literal[ClaimState.WAITING, ClaimState.FAILED]
 log = structlog.get_logger(__name__)
 
 
@@ -59,7 +59,7 @@ class Move:
     """Where a decision takes a claim: to its next send, or to people."""
 
     claim_id: str
-    state: Decided
+    state: DecidedState
     retry_count: int
     next_retry_time: datetime | None
     reason: str
@@ -83,7 +83,7 @@ def _text(state: ClaimState) -> ColumnElement[str]:
     return literal_column(f"'{state}'")
 
 
-_DECIDABLE = or_(*(_follows(state) for state in get_args(Decided)))
+_DECIDABLE = or_(*(_follows(state) for state in get_args(DecidedState)))
 
 
 class Claims:
@@ -141,7 +141,7 @@ class Claims:
         return (await self._connection.execute(update(claims).where(mine).values(changes))).rowcount == 1
 
     async def put(
-        self, claim_id: str, payer_id: str, state: Beginning, *, now: datetime, **changes: object
+        self, claim_id: str, payer_id: str, state: SendBeginning, *, now: datetime, **changes: object
     ) -> None:
         """Create the claim as its send begins, or take it up again, whatever state it is in."""
         known = claims.c.claim_id == claim_id
@@ -152,8 +152,17 @@ class Claims:
 
     async def move(self, claim_id: str, state: ClaimState, *, now: datetime, **changes: object) -> bool:
         """Move a known claim to a state that may follow its own; False when it stays as it is."""
-        movable = (claims.c.claim_id == claim_id) & claims.c.state.in_(sorted(predecessors(state)))
-        if await self._update(movable, state, now=now, **changes):
+        return await self._move_from(predecessors(state), claim_id, state, now=now, **changes)
+
+    async def close(self, claim_id: str, end: ClaimState, *, now: datetime, **changes: object) -> bool:
+        """End a claim as a person decided; False when it stays as it is."""
+        return await self._move_from(CLOSABLE, claim_id, end, now=now, **changes)
+
+    async def _move_from(
+        self, allowed: Iterable[ClaimState], claim_id: str, state: ClaimState, **changes: Any
+    ) -> bool:
+        movable = (claims.c.claim_id == claim_id) & claims.c.state.in_(sorted(allowed))
+        if await self._update(movable, state, **changes):
             return True
         await self._warn_if_kept(claim_id, state)
         return False

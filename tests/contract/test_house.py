@@ -28,7 +28,7 @@ def public_classes(file: Path) -> Iterator[str]:
 def imported_modules(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
+            yield from (f"{node.module}.{name.name}" for name in node.names)
         elif isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
 
@@ -74,9 +74,12 @@ def folder_imports() -> dict[str, set[str]]:
     return edges
 
 
-def folder_of(module: str) -> str:
-    is_package = (ROOT / Path(*module.split("."))).is_dir()
-    return module if is_package else module.rpartition(".")[0]
+def folder_of(imported: str) -> str:
+    """The folder of what is imported: `package.module.name`, or the module itself."""
+    parts = imported.split(".")
+    while not (ROOT / Path(*parts)).is_dir():
+        parts.pop()
+    return ".".join(parts)
 
 
 def test_what_the_map_names_is_there() -> None:
@@ -88,10 +91,14 @@ def test_what_the_map_names_is_there() -> None:
 def exists(file: str, names: str) -> bool:
     """Whether the file is there and defines the function, class or `Class.method`."""
     path = ROOT / file
-    return path.is_file() and set(filter(None, names.split("."))) <= defined(path)
+    return path.is_file() and is_defined(names, ast.parse(path.read_text(encoding="utf-8")))
 
 
-def defined(file: Path) -> set[str]:
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
+def is_defined(names: str, within: ast.Module | ast.ClassDef) -> bool:
+    first, _, rest = names.partition(".")
+    for node in within.body:
+        if isinstance(node, ast.ClassDef) and node.name == first:
+            return not rest or is_defined(rest, node)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == first:
+            return not rest
+    return not names

@@ -1,9 +1,11 @@
 """What submit-claim keeps of a payer's answer, and what a review shows of it."""
 
+from datetime import datetime
+
 import pytest
 
 from domain.claim_state import ClaimState
-from domain.submission import Accepted, AnswerLost, Duplicate, Failed, Glosa, SendResult
+from domain.submission import Accepted, AnswerLost, Duplicate, Failed, Glosa, SendResult, Submission
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.payloads import seal_payload
@@ -144,3 +146,22 @@ async def test_a_send_that_an_earlier_version_finished_is_answered_as_it_was(sce
         await tx.attempts.finish("CLM-D-1", attempt, earlier, now=NOW)
     assert await scene.submit(1) == told
     assert scene.sent == []
+
+
+async def test_an_answer_that_comes_while_a_person_has_the_claim_leaves_it_there_and_is_written_down(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"claimId": "CLM-D-1", "reviewReason": "PROTOCOL_MISSING"}
+
+    async def send(_submission: Submission, _now: datetime) -> SendResult:
+        await scene.handler("open-review").handle(Job(9, "open-review", "Task", 1, 3, {}, asked))
+        return Accepted("P-1")
+
+    monkeypatch.setattr(scene, "send", send)
+    await scene.submit(1)
+    async with scene.store.reading() as tx:
+        claim = await tx.claims.find("CLM-D-1")
+        story = [entry.detail for entry in await tx.journal.of_claim("CLM-D-1")]
+    assert claim
+    assert claim.state is ClaimState.IN_REVIEW
+    assert "send 1, protocol P-1" in story

@@ -1,4 +1,4 @@
-"""Three embedded brokers on localhost, three partitions, three replicas: `python -m tests.bench.cluster`."""
+"""Three embedded brokers on localhost, three partitions and replicas: `python -m tests.support.cluster`."""
 
 import asyncio
 import signal

@@ -40,5 +40,5 @@ def close_claim(services: Services) -> JobHandler:
 async def _close(tx: Transaction, given: Input, state: ClaimState, now: datetime) -> None:
     await tx.payers.release(given.claim_id)
     changes = {"protocol_number": given.protocol_number} if given.protocol_number else {}
-    if await tx.claims.move(given.claim_id, state, now=now, reason=None, **changes):
+    if await tx.claims.close(given.claim_id, state, now=now, reason=None, **changes):
         await tx.journal.write(given.claim_id, state.lower(), "closed by a person", now=now)

@@ -8,13 +8,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.testing import capture_logs
 
 from domain.claim_state import ENDS, ClaimState
-from persistence.repositories.claims import ClaimRow, Decided, Move
+from persistence.repositories.claims import ClaimRow, DecidedState, Move
 from persistence.store import Store
 from persistence.tables import claims
 from tests.support.builders import CLAIM, NOW, draft, later
 
 EVERY_PAIR = [(earlier, other) for earlier in ClaimState for other in ClaimState]
-DECIDED: tuple[Decided, ...] = (ClaimState.WAITING, ClaimState.FAILED)
+DECIDED: tuple[DecidedState, ...] = (ClaimState.WAITING, ClaimState.FAILED)
 BEFORE = "how it was"
 
 
@@ -117,8 +117,8 @@ async def test_the_same_end_again_changes_nothing_and_is_no_warning(
 ) -> None:
     await stands(database, end)
     with capture_logs() as logs:
-        assert not await store.run(lambda tx: tx.claims.move(CLAIM, end, now=later(hours=1), reason="again"))
-        assert not await store.run(lambda tx: tx.claims.move("CLM-9-9", end, now=NOW))
+        assert not await store.run(lambda tx: tx.claims.close(CLAIM, end, now=later(hours=1), reason="again"))
+        assert not await store.run(lambda tx: tx.claims.close("CLM-9-9", end, now=NOW))
     assert logs == []
     assert ((await row(store)).reason, (await row(store)).updated_at) == (BEFORE, NOW)
 
@@ -138,7 +138,7 @@ async def test_of_two_that_end_a_claim_at_once_one_does(store: Store, database: 
     await stands(database, ClaimState.IN_REVIEW)
 
     async def close(end: ClaimState) -> bool:
-        return await store.run(lambda tx: tx.claims.move(CLAIM, end, now=NOW, reason=end))
+        return await store.run(lambda tx: tx.claims.close(CLAIM, end, now=NOW, reason=end))
 
     done = await asyncio.gather(*(close(end) for end in sorted(ENDS)))
     assert sorted(done) == [False, False, True]

@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Self
 
+from domain.durations import ONE_SECOND, whole_second
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.redaction import redact
-from domain.slots import ONE_SECOND, draw, draw_waiting, latest, opening, whole_second, without_slots
+from domain.slots import draw, draw_waiting, latest, opening, without_slots
 from domain.submission import (
     Accepted,
     AccessDenied,

@@ -1,11 +1,10 @@
 """Fits a wait before a claim's deadline, less the time that is kept for a person."""
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from domain.backoff import BackoffCalculation, RetryLimits
-
-_SECOND = timedelta(seconds=1)
+from domain.durations import ONE_SECOND
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ def fit(
 
 def seconds_left(limits: RetryLimits, *, start: datetime, deadline: datetime) -> int:
     """Whole seconds from `start` until only the reserve is left; negative when that moment has passed."""
-    return (deadline - start) // _SECOND - limits.reserve_seconds
+    return (deadline - start) // ONE_SECOND - limits.reserve_seconds
 
 
 def fitted_reason(reason: str, limits: RetryLimits, deadline: datetime) -> str:

@@ -1,7 +1,7 @@
 """One pure function from a failed submission to what happens next."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypedDict
 
@@ -10,6 +10,7 @@ from domain.catalog import ErrorClassification, Finding
 from domain.claim import ClaimId
 from domain.classification import classify
 from domain.deadline import TooLate, fit, fitted_reason
+from domain.durations import whole_second
 from domain.policy import Policy
 from domain.redaction import redact
 
@@ -176,9 +177,3 @@ def _retry_reason(policy: Policy, attempt: int) -> str:
 
 def _exhausted_reason(policy: Policy) -> str:
     return f"Maximum of {policy.limits.max_retries} retries exceeded"
-
-
-def whole_second(now: datetime) -> datetime:
-    """The moment from which waits are counted: never earlier than now."""
-    now = now.astimezone(UTC)
-    return now if not now.microsecond else now.replace(microsecond=0) + timedelta(seconds=1)

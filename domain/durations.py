@@ -1,7 +1,9 @@
-"""Durations as people write them: 90m, 4h, 1d12h, PT4H."""
+"""Durations as people write them (90m, 4h, 1d12h, PT4H), and the whole seconds that timers know."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+
+ONE_SECOND = timedelta(seconds=1)
 
 _DURATION = re.compile(
     r"P?(?:(?P<days>\d+)D)?T?(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?",
@@ -14,3 +16,9 @@ def read_duration(text: str) -> timedelta | None:
     found = _DURATION.fullmatch(text.strip())
     amounts = {unit: int(value) for unit, value in found.groupdict().items() if value} if found else {}
     return timedelta(**amounts) if amounts else None
+
+
+def whole_second(moment: datetime) -> datetime:
+    """The first whole second from a moment on, in UTC: a timer that ended earlier would end for nothing."""
+    cut = moment.astimezone(UTC).replace(microsecond=0)
+    return cut if cut == moment else cut + ONE_SECOND

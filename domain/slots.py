@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from domain.payer_status import PayerLimits, PayerStatus
-
-ONE_SECOND = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +75,6 @@ def without_slots(status: PayerStatus, now: datetime) -> PayerStatus:
 def latest(first: datetime, *others: datetime | None) -> datetime:
     """The last of these moments."""
     return max([first, *(moment for moment in others if moment)])
-
-
-def whole_second(moment: datetime) -> datetime:
-    """The first whole second from this moment on: a timer that ended earlier would end for nothing."""
-    cut = moment.replace(microsecond=0)
-    return cut if cut == moment else cut + ONE_SECOND
 
 
 def _urgency(wait: Wait) -> tuple[bool, datetime, datetime, str]:

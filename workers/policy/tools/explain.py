@@ -3,7 +3,8 @@
 from domain.backoff import BackoffCalculation
 from domain.catalog import Finding, Origin
 from domain.deadline import seconds_left
-from domain.decision import Cause, Decision, Exhausted, Permanent, Retry, whole_second
+from domain.decision import Cause, Decision, Exhausted, Permanent, Retry
+from domain.durations import whole_second
 from domain.outputs import iso_time
 from domain.policy import Policy
 

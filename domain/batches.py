@@ -16,9 +16,9 @@ class BatchIdentity:
     provider: Hashable | None
 
 
-def leaves_batch_free(state: ClaimState, *, answer_was_lost: bool) -> bool:
+def leaves_batch_free(state: ClaimState, *, may_have_arrived: bool) -> bool:
     """Whether a claim was given up and its payer cannot have it: then its batch may be another claim."""
-    return state in GIVEN_UP and not answer_was_lost
+    return state in GIVEN_UP and not may_have_arrived
 
 
 def is_same_batch(known: BatchIdentity, given: BatchIdentity) -> bool:

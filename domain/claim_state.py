@@ -45,14 +45,16 @@ FOLLOWS: Mapping[ClaimState, frozenset[ClaimState]] = MappingProxyType(
         ClaimState.FAILED: _TRIED,
         ClaimState.WAITING: _TRIED,
         ClaimState.IN_REVIEW: frozenset({ClaimState.WAITING, ClaimState.IN_REVIEW}),
-        **dict.fromkeys(ENDS, frozenset({ClaimState.IN_REVIEW})),
+        ClaimState.ACCEPTED: frozenset({ClaimState.IN_REVIEW}),
+        ClaimState.CANCELLED: frozenset({ClaimState.IN_REVIEW, ClaimState.ACCEPTED}),
+        ClaimState.WRITTEN_OFF: frozenset({ClaimState.IN_REVIEW, ClaimState.ACCEPTED}),
     }
 )
 """What may follow what, by an answer, a decision or a review.
 
-An answer that comes late takes no claim away from a person and undoes no end; a model that sends by itself
-may let a claim wait after its review. A review may be opened for every claim: each is opened once, and its
-process waits for the person.
+An answer that comes late takes no claim away from a person and undoes no end, but that a payer has taken a
+claim is a fact, whoever had given it up. A model that sends by itself may let a claim wait after its review.
+A review may be opened for every claim: each is opened once, and its process waits for the person.
 """
 CLOSABLE = frozenset(ClaimState) - ENDS
 """Where a person may end a claim."""

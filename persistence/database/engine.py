@@ -89,7 +89,7 @@ def _engine(url: str, limits: PoolLimits) -> AsyncEngine:
             pool_timeout=limits.pool_seconds,
             connect_args=_connect_arguments(parsed, limits),
         )
-    except (SQLAlchemyError, sqlite3.Error, ImportError, OSError) as error:
+    except (SQLAlchemyError, sqlite3.Error, ImportError, OSError, ValueError) as error:
         raise DatabaseError(
             f"The database cannot be opened ({type(error).__name__}): set DATABASE_URL to an address such as "
             "sqlite+aiosqlite:////folder/reenvio.db, or unset it for an SQLite file of our own."

@@ -8,12 +8,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.submission import AnswerLost
+from domain.submission import Accepted, AnswerLost, ProtocolMissing
 from persistence.tables import submission_attempts as attempts
 
 NOT_SENT = "UNAVAILABLE"
 """Only rows of earlier versions hold it: of sends that a practice payer held, so that they never left."""
 EVERY_SEND = 2**31 - 1
+ARRIVED = (Accepted.stored_as, ProtocolMissing.stored_as, AnswerLost.stored_as)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,12 @@ class Attempts:
         lost = attempts.c.outcome.is_(None) | (attempts.c.outcome == AnswerLost.stored_as)
         standing = _sends(claim_id, before) & attempts.c.undone_at.is_(None)
         return bool(await self._connection.scalar(select(func.count()).where(standing, lost)))
+
+    async def may_have_arrived(self, claim_id: str) -> bool:
+        """Whether the payer took a send of the claim, or may have taken one, and has not undone it since."""
+        arrived = attempts.c.outcome.is_(None) | attempts.c.outcome.in_(ARRIVED)
+        standing = _sends(claim_id, EVERY_SEND) & attempts.c.undone_at.is_(None)
+        return bool(await self._connection.scalar(select(func.count()).where(standing, arrived)))
 
     async def undo(self, claim_id: str, *, before: int, now: datetime) -> None:
         """Note the payer's word that it has cancelled what arrived before a send."""

@@ -156,7 +156,12 @@ class Claims:
 
     async def close(self, claim_id: str, end: ClaimState, *, now: datetime, **changes: object) -> bool:
         """End a claim as a person decided; False when it stays as it is."""
-        return await self._move_from(CLOSABLE, claim_id, end, now=now, **changes)
+        return await self._move_from(CLOSABLE | predecessors(end), claim_id, end, now=now, **changes)
+
+    async def note_protocol(self, claim_id: str, protocol_number: str) -> None:
+        """Keep the payer's number of a claim that stays where it is."""
+        known = claims.c.claim_id == claim_id
+        await self._connection.execute(update(claims).where(known).values(protocol_number=protocol_number))
 
     async def _move_from(
         self, allowed: Iterable[ClaimState], claim_id: str, state: ClaimState, **changes: Any

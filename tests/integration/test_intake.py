@@ -17,6 +17,7 @@ from domain.refusals import Refusal, RefusalKind
 from domain.reviews import ReviewReason
 from gateways.tiss.lote import LoteRefusedError
 from gateways.zeebe.commands import CommandRefusedError
+from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.integration.intake_stage import DERIVED, FILE, PAYERS, IntakeStage, intake_stage
@@ -97,6 +98,18 @@ async def test_the_same_batch_under_many_ids_at_once_is_one_claim(stage: IntakeS
     assert sum(isinstance(result, NewClaim) for result in results) == 1
     assert sum(isinstance(result, Refusal) for result in results) == 5
     assert len(stage.broker.taken) == 1
+
+
+async def test_a_batch_that_its_payer_took_stays_one_claim_although_a_person_wrote_it_off(
+    stage: IntakeStage,
+) -> None:
+    await stage.intake.submit(ClaimFile(FILE))
+    async with stage.store.transaction() as tx:
+        attempt = await tx.attempts.start(DERIVED, 1, now=NOW)
+        await tx.attempts.finish(DERIVED, attempt, AttemptResult("ACCEPTED"), now=NOW)
+        assert await tx.claims.close(DERIVED, ClaimState.WRITTEN_OFF, now=NOW)
+    with pytest.raises(Refusal, match=DERIVED):
+        await stage.intake.submit(ClaimFile(FILE, claim_id="CLM-own-1"))
 
 
 async def test_another_providers_batch_of_the_same_number_is_another_claim(stage: IntakeStage) -> None:

@@ -167,7 +167,7 @@ async def test_a_cancelled_claim_waits_for_no_payer(scene: Scene) -> None:
         assert await tx.payers.wait_of("CLM-D-1") is None
 
 
-@pytest.mark.parametrize("answer", [Accepted("P-1"), DOWN, Duplicate("TISS:3268"), DENIED])
+@pytest.mark.parametrize("answer", [DOWN, Duplicate("TISS:3268"), DENIED])
 async def test_an_answer_that_comes_after_a_claims_end_leaves_the_end_and_is_written_down(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, answer: SendResult
 ) -> None:
@@ -186,6 +186,24 @@ async def test_an_answer_that_comes_after_a_claims_end_leaves_the_end_and_is_wri
     assert claim
     assert (claim.state, claim.protocol_number) == (ClaimState.CANCELLED, None)
     assert (events[0], len(events)) == ("cancelled", 2)
+
+
+async def test_a_claim_that_its_payer_takes_after_all_is_accepted_whoever_had_given_it_up(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closing = Job(9, "close-claim", "End", 1, 3, {"outcome": "WRITTEN_OFF"}, {"claimId": "CLM-D-1"})
+
+    async def send(_submission: Submission, _now: datetime) -> SendResult:
+        await scene.handler("close-claim").handle(closing)
+        return Accepted("P-777")
+
+    monkeypatch.setattr(scene, "send", send)
+    await scene.submit(1)
+    async with scene.store.reading() as tx:
+        claim = await tx.claims.find("CLM-D-1")
+        assert await tx.attempts.may_have_arrived("CLM-D-1")
+    assert claim
+    assert (claim.state, claim.protocol_number) == (ClaimState.ACCEPTED, "P-777")
 
 
 async def test_a_claim_that_ended_may_start_again_in_another_process(scene: Scene) -> None:

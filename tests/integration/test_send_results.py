@@ -163,5 +163,5 @@ async def test_an_answer_that_comes_while_a_person_has_the_claim_leaves_it_there
         claim = await tx.claims.find("CLM-D-1")
         story = [entry.detail for entry in await tx.journal.of_claim("CLM-D-1")]
     assert claim
-    assert claim.state is ClaimState.IN_REVIEW
+    assert (claim.state, claim.protocol_number) == (ClaimState.IN_REVIEW, "P-1")
     assert "send 1, protocol P-1" in story

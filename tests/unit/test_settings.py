@@ -7,7 +7,13 @@ import platformdirs
 import pytest
 
 from bpmn.names import JobType
-from workers.config.settings import HandlerLimits, Settings, SettingsError, read_settings
+from workers.config.settings import (
+    HandlerLimits,
+    Settings,
+    SettingsError,
+    read_engine_settings,
+    read_settings,
+)
 from workers.jobs.limits import within
 from workers.runtime import Complete, Job, JobHandler, Outcome
 
@@ -102,3 +108,26 @@ def test_a_payers_secret_comes_from_the_environment_and_is_not_shown(
     settings = read_settings()
     assert settings.environment["NORTH_PASSWORD"] == "hidden"
     assert "hidden" not in repr(settings)
+
+
+def test_the_engine_is_found_and_stopped_whatever_else_is_set_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOG_LEVEL", "loud")
+    monkeypatch.setenv("ENGINE_MEMORY", "1g")
+    assert read_engine_settings().memory == "1g"
+    with pytest.raises(SettingsError, match="LOG_LEVEL"):
+        read_settings()
+
+
+def test_no_limits_for_handlers_may_be_written_as_null(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HANDLER_LIMITS", "null")
+    assert read_settings().handler_limits == {}
+
+
+def test_limits_that_are_nested_too_deeply_are_refused_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HANDLER_LIMITS", "[" * 100_000)
+    with pytest.raises(SettingsError, match="HANDLER_LIMITS: it is nested too deeply"):
+        read_settings()
+
+
+def test_a_database_password_is_in_no_repr() -> None:
+    assert "hidden" not in repr(Settings(database_url="postgresql+asyncpg://u:hidden@h/db"))

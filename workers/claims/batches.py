@@ -34,8 +34,8 @@ class Batches:
         return sorted(name for name, channel in channels if channel.settings.registro_ans == registro_ans)
 
     async def _is_the_same(self, tx: Transaction, other: ClaimRow, file: CheckedFile) -> bool:
-        lost = await tx.attempts.answer_was_lost(other.claim_id)
-        if leaves_batch_free(other.state, answer_was_lost=lost):
+        arrived = await tx.attempts.may_have_arrived(other.claim_id)
+        if leaves_batch_free(other.state, may_have_arrived=arrived):
             return False
         given = BatchIdentity(file.arrival.content_hash, file.examined.provider)
         is_equal = other.content_hash == given.content_hash  # then its file need not be opened

@@ -15,7 +15,7 @@ from domain.durations import read_duration
 from gateways.clock import EngineClock
 from gateways.zeebe import engine
 from workers.cli.errors import plain_errors, say
-from workers.config.settings import read_settings
+from workers.config.settings import read_engine_settings
 
 engine_app = typer.Typer(help="The embedded Zeebe broker.", no_args_is_help=True)
 clock_app = typer.Typer(help="The embedded broker's clock.", invoke_without_command=True)
@@ -53,7 +53,7 @@ def start() -> None:
     """Start the broker, or find it running; the first time it is downloaded (about 300 MB)."""
     console = Console()
     with plain_errors():
-        running = engine.start(read_settings().engine.config(), RichReporter(console))
+        running = engine.start(read_engine_settings().config(), RichReporter(console))
     say(console, f"Zeebe {running.version} is ready at {running.grpc_address} (process {running.pid}).")
 
 
@@ -61,7 +61,7 @@ def start() -> None:
 def stop() -> None:
     """Stop the broker; its data stays for the next start."""
     with plain_errors():
-        stopped = engine.stop(read_settings().engine.config())
+        stopped = engine.stop(read_engine_settings().config())
     say(Console(), "The engine is stopped." if stopped else "The engine was not running.")
 
 
@@ -69,7 +69,7 @@ def stop() -> None:
 def status() -> None:
     """Say whether the broker runs and where it listens; exit code 3 when it does not."""
     with plain_errors():
-        running = engine.status(read_settings().engine.config())
+        running = engine.status(read_engine_settings().config())
     if running is None:
         say(Console(), "The engine is not running: `reenvio engine start` starts it.")
         raise typer.Exit(3)
@@ -88,7 +88,7 @@ def logs(
     """Show the end of the broker's log."""
     console = Console(soft_wrap=True)
     with plain_errors():
-        config = read_settings().engine.config()
+        config = read_engine_settings().config()
         news = engine.follow_log(config) if follow else ()
         for line in chain(engine.log_tail(config, lines), news):
             say(console, line)
@@ -139,7 +139,7 @@ async def _advance(clock: EngineClock, by: timedelta) -> str:
 
 
 def _clock() -> EngineClock:
-    config = read_settings().engine.config()
+    config = read_engine_settings().config()
     running = engine.status(config)
     if running is None:
         raise engine.EngineError("The engine is not running: `reenvio engine start` gives it a clock.")

@@ -59,7 +59,11 @@ class PayerFiles(Topic):
 
 
 def _read_json(given: object) -> object:
-    return json.loads(given) if isinstance(given, str) else given
+    try:
+        read = json.loads(given) if isinstance(given, str) else given
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return {} if read is None else read
 
 
 LimitsByType = Annotated[dict[JobType, HandlerLimits], NoDecode, BeforeValidator(_read_json)]
@@ -72,7 +76,7 @@ class GeneralSettings(Topic):
     home: Path = Field(
         default_factory=lambda: platformdirs.user_data_path("reenvio"), validation_alias="REENVIO_HOME"
     )
-    database_url: str | None = None
+    database_url: str | None = Field(default=None, repr=False)
     encryption_keys: SecretStr | None = None
     policy_file: Path | None = None
     handler_limits: LimitsByType = Field(default={})
@@ -108,9 +112,18 @@ TOPICS: Mapping[str, type[Topic]] = {
 
 def read_settings() -> Settings:
     """The settings from the environment; all faults are reported at once, each by its variable's name."""
-    given = Environment(GeneralSettings)() | {name: Environment(topic)() for name, topic in TOPICS.items()}
+    topics = {name: Environment(topic)() for name, topic in TOPICS.items()}
+    return _checked(Environment(GeneralSettings)() | topics | {"environment": dict(os.environ)})
+
+
+def read_engine_settings() -> EngineSettings:
+    """The embedded engine's alone: it is stopped whatever else is set wrong."""
+    return _checked({"engine": Environment(EngineSettings)()}).engine
+
+
+def _checked(given: Mapping[str, object]) -> Settings:
     try:
-        return Settings.model_validate(given | {"environment": dict(os.environ)})
+        return Settings.model_validate(given)
     except ValidationError as refused:
         faults = (f"{_variable(error['loc'])}: {plain_words(error['msg'])}" for error in refused.errors())
         raise SettingsError("Settings from the environment do not fit. " + "; ".join(faults)) from refused

@@ -100,7 +100,8 @@ async def record(tx: Transaction, sent: Submission, settled: Settled, now: datet
     claim_id, write, move = sent.claim_id, tx.journal.write, tx.claims.move
     match settled:
         case Accepted(protocol, glosas, total):
-            await move(claim_id, ClaimState.ACCEPTED, now=now, protocol_number=protocol, reason=None)
+            if not await move(claim_id, ClaimState.ACCEPTED, now=now, protocol_number=protocol, reason=None):
+                await tx.claims.note_protocol(claim_id, protocol)
             amount = f", total {total}" if total else ""
             line = f"send {sent.attempt}, protocol {protocol}{amount}{_with_glosas(glosas)}"
             await write(claim_id, "accepted", line, now=now)

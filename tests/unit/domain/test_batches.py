@@ -28,10 +28,10 @@ def test_whose_batch_it_is_is_not_guessed_when_nobody_can_tell() -> None:
 
 @pytest.mark.parametrize("state", [ClaimState.CANCELLED, ClaimState.WRITTEN_OFF])
 def test_a_claim_given_up_leaves_its_batch_free_unless_it_may_have_arrived(state: ClaimState) -> None:
-    assert leaves_batch_free(state, answer_was_lost=False)
-    assert not leaves_batch_free(state, answer_was_lost=True)
+    assert leaves_batch_free(state, may_have_arrived=False)
+    assert not leaves_batch_free(state, may_have_arrived=True)
 
 
 @pytest.mark.parametrize("state", sorted(set(ClaimState) - {ClaimState.CANCELLED, ClaimState.WRITTEN_OFF}))
 def test_any_other_claim_keeps_its_batch(state: ClaimState) -> None:
-    assert not leaves_batch_free(state, answer_was_lost=False)
+    assert not leaves_batch_free(state, may_have_arrived=False)

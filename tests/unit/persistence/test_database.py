@@ -9,7 +9,15 @@ from persistence.database.engine import answers, open_database, sqlite_url
 from persistence.database.trouble import DatabaseError
 
 
-@pytest.mark.parametrize("url", ["nonsense", "oracle+nothing://x", "sqlite+aiosqlite:////proc/no/reenvio.db"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "nonsense",
+        "oracle+nothing://x",
+        "sqlite+aiosqlite:////proc/no/reenvio.db",
+        "postgresql+asyncpg://h:x/db",
+    ],
+)
 def test_an_address_that_cannot_be_used_says_which_setting(url: str) -> None:
     with pytest.raises(DatabaseError, match="DATABASE_URL"):
         open_database(url)

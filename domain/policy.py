@@ -96,7 +96,7 @@ class Policy:
     @property
     def left_rules(self) -> tuple[LimitRule, ...]:
         """The rules that its limits leave, as its file says by name; every decision says so too."""
-        return tuple(rule for rule in left_rules(self.limits) if rule in self.leaves)
+        return tuple(rule for rule in left_rules(self.limits) if rule in self.leaves) if self.leaves else ()
 
     def under(self, profile: str) -> "Policy":
         """The same policy under another of its profiles."""

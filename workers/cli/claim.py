@@ -17,7 +17,7 @@ from persistence.store import Store
 from workers.app.composition import App
 from workers.claims.messages import find_claim
 from workers.claims.protocols import Protocols, status_lines
-from workers.cli.application import ClaimArgument, DecidedClaimArgument, with_app, with_store
+from workers.cli.application import ClaimArgument, with_app, with_store
 from workers.cli.submit import read_file, submit
 from workers.payers.admission import foreseen
 
@@ -60,7 +60,7 @@ def list_claims(
 
 
 @claim_app.command()
-def show(claim: DecidedClaimArgument) -> None:
+def show(claim: ClaimArgument) -> None:
     """Where a claim stands, and its story, event by event."""
 
     async def go(store: Store) -> None:

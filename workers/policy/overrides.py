@@ -30,6 +30,7 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from bpmn.names import PolicyHeader
+from domain.backoff import RetryLimits
 from domain.catalog import amend
 from domain.claim import ClaimIdForm
 from domain.errors import InvalidInput, InvalidPolicy, plain_words
@@ -53,8 +54,8 @@ def effective_policy(policy: Policy, payer_id: str | None, headers: Mapping[str,
     """The policy for one job; a header that makes no sense raises InvalidInput naming it."""
     narrowed = policy.for_payer(payer_id)
     given: dict[str, str] = {name: text for name, text in headers.items() if not _belongs_to_others(name)}
-    for name in sorted(given.keys() - set(HEADERS)):
-        raise _unknown(name, given[name])
+    if unknown := sorted(given.keys() - set(HEADERS)):
+        raise _unknown(unknown[0], given[unknown[0]])
     if not given:
         return narrowed
     narrowed = _with_limits(narrowed, given)
@@ -87,10 +88,14 @@ def _with_limits(policy: Policy, given: Mapping[str, str]) -> Policy:
         raise _rejected(name, given[name], "it must be a number") from error
     except InvalidPolicy as error:
         raise _rejected(", ".join(named), " ".join(named.values()), _why(error)) from error
+    _require_rules(limits, named)
+    return replace(policy, limits=limits)
+
+
+def _require_rules(limits: RetryLimits, named: Mapping[PolicyHeader, str]) -> None:
     for bounds in left_bounds(limits, {_limit_of(name) for name in named}):
         at_fault = {name: text for name, text in named.items() if not bounds.hold(limits, {_limit_of(name)})}
         raise _leaving(at_fault, bounds)
-    return replace(policy, limits=limits)
 
 
 def _limit_of(header: PolicyHeader) -> str:

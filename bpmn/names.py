@@ -74,6 +74,7 @@ class PolicyHeader(StrEnum):
     ALSO_PERMANENT = "alsoPermanent"
     ALSO_TRANSIENT = "alsoTransient"
     TIME_ZONE = "timeZone"
+    CLAIM_ID_FORM = "claimIdForm"
     ON_EMPTY_ERROR = "onEmptyError"
     ON_GIVE_UP = "onGiveUp"
 

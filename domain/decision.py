@@ -1,6 +1,6 @@
 """One pure function from a failed submission to what happens next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TypedDict
@@ -11,6 +11,7 @@ from domain.claim import ClaimId
 from domain.classification import classify
 from domain.deadline import TooLate, fit, fitted_reason
 from domain.durations import whole_second
+from domain.limit_rules import LimitRule
 from domain.policy import Policy
 from domain.redaction import redact
 
@@ -44,6 +45,7 @@ class Decided:
     decided_at: datetime
     last_submission_time: datetime | None
     deadline: datetime | None
+    left_rules: tuple[LimitRule, ...] = field(default=(), kw_only=True)
 
     @property
     def classification(self) -> ErrorClassification:
@@ -100,6 +102,16 @@ def decide(request: RetryRequest, policy: Policy, now: datetime) -> Decision:
     """Count, classify, compute: the same request, policy and time always give the same decision."""
     if now.tzinfo is None:
         raise ValueError("now needs a time zone")
+    return _saying_what_it_leaves(_decide(request, policy, now), policy)
+
+
+def _saying_what_it_leaves(decision: Decision, policy: Policy) -> Decision:
+    if not (left := policy.left_rules):
+        return decision
+    return replace(decision, reason=f"{decision.reason} (leaves {', '.join(left)})", left_rules=left)
+
+
+def _decide(request: RetryRequest, policy: Policy, now: datetime) -> Decision:
     basis = _basis(request, policy, now)
     if request.retry_count >= policy.limits.max_retries:
         return Exhausted(**basis, retry_count=request.retry_count, reason=_exhausted_reason(policy))

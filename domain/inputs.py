@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-from domain.claim import CLAIM_ID_MAX, CLAIM_ID_SHAPE, ClaimId, is_claim_id
+from domain.claim import ClaimId, ClaimIdForm
 from domain.decision import RetryRequest
 from domain.errors import InvalidInput
 from domain.policy import EmptyError, Policy
@@ -23,6 +23,7 @@ _COUNT_MAX = 2**31 - 1
 _CODE = re.compile(r"[A-Za-z]{2,12}:[\w.\-]{1,64}", re.ASCII)
 _ZONE_NAME = re.compile(r"\[[\w/+\-]{1,40}\]$")
 _SHOWN_MAX = 80
+_CLAIM_ID_EXAMPLES = {ClaimIdForm.CLM: "CLM-001-1234567890", ClaimIdForm.REFERENCE: "GUIDE-2025-0017"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +59,14 @@ def read_request(variables: Mapping[str, object], policy: Policy) -> RetryReques
 
 
 def _claim_id(value: object, policy: Policy) -> ClaimId:
-    if isinstance(value, str) and is_claim_id(value):
-        return ClaimId(value)
+    form = policy.claim_id_form
+    if isinstance(value, str) and form.fits(value):
+        return ClaimId(value, form)
     raise _Requirement(
         CLAIM_ID,
         rule=policy.profile.rules.claim_id,
-        problem=f"a claim id looks like {CLAIM_ID_SHAPE}, at most {CLAIM_ID_MAX} characters",
-        advice="Set claimId to the claim's own id, for example CLM-001-1234567890",
+        problem=form.asked,
+        advice=f"Set claimId to the claim's own id, for example {_CLAIM_ID_EXAMPLES[form]}",
     ).broken_by(value)
 
 

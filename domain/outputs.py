@@ -61,7 +61,8 @@ def error_variables(decision: Exhausted | Permanent) -> dict[str, object]:
 def audit_record(decision: Decision) -> dict[str, object]:
     """What both rules want in the audit trail, error text redacted, and which entry decided."""
     retry = decision if isinstance(decision, Retry) else None
-    return {
+    left: dict[str, object] = {"leftRules": list(decision.left_rules)} if decision.left_rules else {}
+    return left | {
         "timestamp": iso_time(decision.decided_at),
         "claimId": decision.claim_id.value,
         "submissionError": decision.last_error,

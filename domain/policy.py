@@ -8,7 +8,9 @@ from types import MappingProxyType
 
 from domain.backoff import RetryLimits
 from domain.catalog import Catalog, ErrorClassification
+from domain.claim import ClaimIdForm
 from domain.errors import InvalidPolicy
+from domain.limit_rules import LimitRule, left_rules
 
 
 class EmptyError(StrEnum):
@@ -61,7 +63,6 @@ class Expectations:
 
     outage_minutes: tuple[int, ...] = (60, 120, 240)
     resend_window_hours: int = 48
-    idempotency_ttl_hours: int = 24
     recovered_percent: float = 85.0
     lost_percent: float = 3.0
     mean_attempts: float = 1.2
@@ -82,6 +83,8 @@ class Policy:
     zone: tzinfo
     jitter_key: str
     on_give_up: GiveUp = GiveUp.THROW
+    claim_id_form: ClaimIdForm = ClaimIdForm.CLM
+    leaves: frozenset[LimitRule] = frozenset()
     expectations: Expectations = Expectations()
     payers: Mapping[str, "Policy"] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -89,6 +92,11 @@ class Policy:
     def label(self) -> str:
         """Version and content fingerprint: what a decision keeps."""
         return f"{self.version}+{self.fingerprint}"
+
+    @property
+    def left_rules(self) -> tuple[LimitRule, ...]:
+        """The rules that its limits leave, as its file says by name; every decision says so too."""
+        return tuple(rule for rule in left_rules(self.limits) if rule in self.leaves) if self.leaves else ()
 
     def under(self, profile: str) -> "Policy":
         """The same policy under another of its profiles."""

@@ -205,16 +205,16 @@ def decision_problem(
 def _difference(
     event: AuditEvent, received: dict[str, Any], decided: dict[str, Any], policy: Policy
 ) -> str | None:
-    again = audit_record(decide(_request(event, received), policy, event.at))
+    again = audit_record(decide(_request(event, received, policy), policy, event.at))
     if _was_redacted(str(received["submissionError"])):
         return _wait_problem(event, received, decided, policy)
     differing = sorted(name for name in again if again[name] != decided.get(name))
     return f"it does not follow from its policy: {', '.join(differing)}" if differing else None
 
 
-def _request(event: AuditEvent, received: dict[str, Any]) -> RetryRequest:
+def _request(event: AuditEvent, received: dict[str, Any], policy: Policy) -> RetryRequest:
     return RetryRequest(
-        claim_id=ClaimId(event.claim_id),
+        claim_id=ClaimId(event.claim_id, policy.claim_id_form),
         submission_error=received["submissionError"],
         error_code=received["submissionErrorCode"],
         retry_count=received["retryCount"],
@@ -239,7 +239,7 @@ def _wait_problem(
         return "it does not follow from its policy: shouldRetry"
     if not recorded["shouldRetry"]:
         return None
-    wait = scheduled(_request(event, received), policy, event.at)
+    wait = scheduled(_request(event, received, policy), policy, event.at)
     agrees = not isinstance(wait, TooLate) and wait.minutes == recorded["backoffMinutes"]
     return None if agrees else "its wait does not follow from its policy"
 

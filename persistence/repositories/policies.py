@@ -12,6 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.backoff import RetryLimits
 from domain.catalog import Category, ErrorClassification, catalog_of
+from domain.claim import ClaimIdForm
+from domain.limit_rules import LimitRule
 from domain.policy import EmptyError, GiveUp, Policy, Profile, RuleIds, Shape
 from persistence.database.canonical import canonical
 from persistence.database.dialect import insert_into
@@ -64,6 +66,8 @@ def document(policy: Policy) -> str:
             "zone": str(policy.zone),
             "jitter_key": policy.jitter_key,
             "on_give_up": policy.on_give_up,
+            "claim_id_form": policy.claim_id_form,
+            "leaves": sorted(policy.leaves),
         }
     )
 
@@ -82,6 +86,8 @@ def restored(text: str) -> Policy:
         zone=ZoneInfo(kept["zone"]),
         jitter_key=kept["jitter_key"],
         on_give_up=GiveUp(kept["on_give_up"]),
+        claim_id_form=ClaimIdForm(kept.get("claim_id_form", ClaimIdForm.CLM)),
+        leaves=frozenset(map(LimitRule, kept.get("leaves", ()))),
     )
 
 

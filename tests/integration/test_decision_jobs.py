@@ -11,10 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from domain.claim_state import ClaimState
 from persistence.database.trouble import DatabaseError
 from persistence.store import Store
-from tests.support.builders import CLAIM, NOW, draft
+from tests.support.builders import CLAIM, NOW, draft, later
 from tests.support.services import services
 from workers.jobs.decisions import analyze_retry, retry_submission_backoff
-from workers.runtime import Complete, Job
+from workers.runtime import Complete, Incident, Job
 
 RULES_REPETITIONS = 3
 LOG, SCHEDULE = "INSERT INTO audit_events", "UPDATE claims"
@@ -43,6 +43,35 @@ async def test_the_trail_tells_how_long_the_job_took(store: Store, job: Any) -> 
     async with store.reading() as tx:
         [decided] = [e for e in await tx.audit.of_claim(CLAIM) if e.event == "DECIDED"]
     assert json.loads(decided.data)["executionTimeMs"] == 250
+
+
+REFERENCE = "GUIDE/2025:0017"
+
+
+@pytest.mark.parametrize("job", [retry_submission_backoff, analyze_retry])
+async def test_a_claim_of_another_process_may_have_an_id_of_another_form(store: Store, job: Any) -> None:
+    handler = job(services(store))
+    variables = {"claimId": REFERENCE, "submissionError": "TIMEOUT", "retryCount": 0}
+    refused = await handler.handle(Job(1, handler.type, "Task", 1, 3, {}, variables))
+    assert isinstance(refused, Incident)
+    headers = {"claimIdForm": "reference"}
+    taken = await handler.handle(Job(2, handler.type, "Task", 1, 3, headers, variables))
+    assert isinstance(taken, Complete)
+    assert await handler.handle(Job(2, handler.type, "Task", 1, 3, headers, variables)) == taken
+    async with store.reading() as tx:
+        assert [problem async for problem in tx.verification.problems(later(days=1))] == []
+        assert [decision.claim_id for decision in await tx.decisions.of_claims([REFERENCE])] == [REFERENCE]
+
+
+async def test_a_header_that_is_not_known_is_an_incident_and_decides_nothing(store: Store) -> None:
+    handler = retry_submission_backoff(services(store))
+    variables = {"claimId": CLAIM, "submissionError": "TIMEOUT"}
+    refused = await handler.handle(Job(1, handler.type, "Task", 1, 3, {"maxRetires": "3"}, variables))
+    assert isinstance(refused, Incident)
+    assert "Task header maxRetires" in refused.message
+    assert "did you mean maxRetries?" in refused.message
+    async with store.reading() as tx:
+        assert await tx.decisions.of_claims([CLAIM]) == []
 
 
 class Disturbance:

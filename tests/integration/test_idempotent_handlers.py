@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -20,13 +20,16 @@ from persistence.repositories.idempotency import OperationStatus
 from persistence.store import Store
 from tests.support.builders import NOW, later
 from tests.support.services import services
-from workers.config.settings import HandlerLimits
+from workers.config.idempotency import IdempotencySettings, OperationName
+from workers.config.settings import HandlerLimits, read_settings
 from workers.jobs import all_handlers
 from workers.jobs.idempotent import Memory, Operation, idempotent, operation_key
 from workers.jobs.limits import JobLimits
 from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Postpone, Throw
 
-OPERATION = Operation("submit_claim", inputs=("claimId", "retryCount"), undone=frozenset({"NOT_DONE"}))
+OPERATION = Operation(
+    OperationName.SUBMIT_CLAIM, inputs=("claimId", "retryCount"), undone=frozenset({"NOT_DONE"})
+)
 
 
 @dataclass
@@ -227,6 +230,42 @@ async def test_after_a_day_it_may_run_again(memory: Memory, clock: Time) -> None
     clock.moment = later(hours=25)
     await handle(job())
     assert work.runs == 2
+
+
+async def expiry(store: Store) -> timedelta:
+    async with store.reading() as tx:
+        [record] = await tx.idempotency.find_by_process_instance("1")
+    return record.expires_at - record.created_at
+
+
+@pytest.mark.parametrize(
+    ("variables", "hours"),
+    [({}, 24),
+     ({"IDEMPOTENCY_TTL_HOURS": "48"}, 48),
+     ({"IDEMPOTENCY_TTL_HOURS": "1.5"}, 1.5),
+     ({"IDEMPOTENCY_TTL_HOURS_BY_OPERATION": '{"submit_claim": 72}'}, 72),
+     ({"IDEMPOTENCY_TTL_HOURS": "2", "IDEMPOTENCY_TTL_HOURS_BY_OPERATION": '{"submit_claim": 72}'}, 72)],
+)  # fmt: skip
+async def test_a_record_is_kept_as_long_as_the_environment_says(
+    store: Store, cipher: Cipher, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], hours: float
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    handlers = all_handlers(services(store, cipher=cipher, idempotency=read_settings().idempotency))
+    [submit] = [handler for handler in handlers if handler.type == "submit-claim"]
+    given = {"claimId": "CLM-1-1", "payerId": "p"}
+    await submit.handle(Job(1, submit.type, "Task_SubmitClaim", 1, 3, {}, given))
+    assert await expiry(store) == timedelta(hours=hours)
+
+
+async def test_a_record_outlives_a_day_where_that_is_set(memory: Memory, clock: Time) -> None:
+    work = Work()
+    handle = once(work, replace(memory, idempotency=IdempotencySettings(ttl_hours=48)))
+    await handle(job())
+    for hours, runs in ((25, 1), (47.9, 1), (48.1, 2)):
+        clock.moment = later(hours=hours)
+        await handle(job())
+        assert work.runs == runs
 
 
 class Payer:

@@ -16,7 +16,10 @@ from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
 from tests.integration.intake_stage import FILE
 from tests.support.builders import CLAIM, NOW, draft
+from tests.support.services import services
 from tests.support.tiss_samples import DOCTOR
+from workers.jobs.decisions import retry_submission_backoff
+from workers.runtime import Complete, Job
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is the contract suite's part
 PROGRAM = """
@@ -86,6 +89,22 @@ async def test_audit_shows_verifies_and_exports(terminal: Terminal, store: Store
     assert (code, err) == (0, f"9 records of {CLAIM}.\n")
     records = [json.loads(line)["record"] for line in file.read_text().splitlines()]
     assert set(records) == {"retry_decisions", "claim_events", "audit_events", "outbox"}
+
+
+async def test_a_claim_with_an_id_of_another_form_is_shown_held_and_exported(
+    terminal: Terminal, store: Store
+) -> None:
+    handler = retry_submission_backoff(services(store))
+    variables = {"claimId": "GUIDE/2025:0017", "submissionError": "TIMEOUT"}
+    job = Job(1, handler.type, "Task", 1, 3, {"claimIdForm": "reference"}, variables)
+    assert isinstance(await handler.handle(job), Complete)
+    code, out, _ = await terminal.run("audit", "show", "GUIDE/2025:0017")
+    assert (code, "DECIDED" in out) == (0, True)
+    assert (await terminal.run("audit", "export", "GUIDE/2025:0017"))[2] == "9 records of GUIDE/2025:0017.\n"
+    for command in (("hold", "GUIDE/2025:0017", "--reason", "asked for"), ("release", "GUIDE/2025:0017")):
+        assert (await terminal.run("retention", *command))[0] == 0
+    code, _, err = await terminal.run("audit", "show", "no-digit")
+    assert (code, "CLM-001-1234567890" in err) == (2, True)
 
 
 async def keep_file(store: Store, key: str) -> None:

@@ -119,18 +119,35 @@ async def test_a_model_may_ask_for_an_answer_instead_of_an_error(working: Stage,
 
 
 async def test_a_model_may_set_limits_of_its_own(working: Stage, tmp_path: Path) -> None:
-    headers = {"maxRetries": "9", "baseMinutes": "60", "retryProfile": "RN-BIL-005"}
+    headers = {"maxRetries": "3", "baseMinutes": "60", "retryProfile": "RN-BIL-005"}
     claim = await own_model(working, tmp_path, "OwnLimits", headers, "TIMEOUT")
     await working.completes(claim, "End")
     variables = working.records.variables(claim.instance)
     assert 48 <= variables["backoffMinutes"] <= 72
-    assert variables["maxRetries"] == 9
+    assert variables["maxRetries"] == 3
 
 
 async def test_a_header_that_makes_no_sense_is_named_in_an_incident(working: Stage, tmp_path: Path) -> None:
     claim = await own_model(working, tmp_path, "BadHeader", {"maxRetries": "many"}, "TIMEOUT")
     incident = await working.incident(claim)
     assert "maxRetries" in incident.value["errorMessage"]
+
+
+@pytest.mark.parametrize(
+    ("process", "headers", "told"),
+    [
+        ("MisspeltHeader", {"maxRetires": "3"}, "did you mean maxRetries?"),
+        ("LeavingHeader", {"maxRetries": "9"}, "rule BIL-004-V1, BIL-005-V1"),
+        ("HurriedHeader", {"minMinutes": "0.02", "baseMinutes": "0.02"}, "rule BIL-004-V3"),
+    ],
+)
+async def test_a_header_that_is_not_known_or_leaves_a_rule_is_an_incident(
+    working: Stage, tmp_path: Path, process: str, headers: dict[str, str], told: str
+) -> None:
+    claim = await own_model(working, tmp_path, process, headers, "TIMEOUT")
+    message = (await working.incident(claim)).value["errorMessage"]
+    assert told in message
+    assert all(header in message for header in headers)
 
 
 async def test_what_identifies_a_patient_never_enters_the_engine(working: Stage) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from domain.claim import ClaimId
 from domain.decision import RetryRequest, decide
+from domain.policy import Policy
 from persistence.repositories.draft import DecisionDraft
 from workers.policy import load_policy
 from workers.policy.ruling import Ruling, outcome_of
@@ -30,7 +31,7 @@ def draft(
 ) -> DecisionDraft:
     """A decision about a claim, by default its first, by a job of its own in instance 1."""
     asked = int(changes.pop("count", 0))
-    policy = POLICY.under(profile)
+    policy: Policy = changes.pop("policy", POLICY).under(profile)
     request = RetryRequest(ClaimId(claim), error, code, asked, deadline=changes.pop("deadline", None))
     decision = decide(request, policy, now)
     values: dict[str, Any] = {

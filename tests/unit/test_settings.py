@@ -74,6 +74,8 @@ def test_the_faults_of_all_topics_are_reported_at_once_each_by_its_variable(
         "API_TOKENS": "short",
         "REDIS_UNSAFE": "perhaps",
         "RETENTION_LOG_YEARS": "1",
+        "IDEMPOTENCY_TTL_HOURS": "0",
+        "IDEMPOTENCY_TTL_HOURS_BY_OPERATION": "{",
         "ENGINE_GRPC_PORT": "0",
         "ZEEBE_TLS": "perhaps",
     }
@@ -82,6 +84,25 @@ def test_the_faults_of_all_topics_are_reported_at_once_each_by_its_variable(
     with pytest.raises(SettingsError) as refused:
         read_settings()
     assert [name for name in wrong if f"{name}: " not in str(refused.value)] == []
+
+
+@pytest.mark.parametrize("hours", ["0", "0.99", "-1", "8784.5", "nan", "inf"])
+def test_a_records_life_outside_its_range_is_refused_with_variable_rule_and_remedy(
+    monkeypatch: pytest.MonkeyPatch, hours: str
+) -> None:
+    monkeypatch.setenv("IDEMPOTENCY_TTL_HOURS", hours)
+    told = r"IDEMPOTENCY_TTL_HOURS: .*\(RN-IdempotencyRecord\) is kept 1 to 8784 hours: choose such a number"
+    with pytest.raises(SettingsError, match=told):
+        read_settings()
+
+
+@pytest.mark.parametrize("text", ["{", "24", '{"no_such_operation": 24}', '{"submit_claim": 0}'])
+def test_a_record_life_by_operation_that_makes_no_sense_is_told_by_its_variable(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("IDEMPOTENCY_TTL_HOURS_BY_OPERATION", text)
+    with pytest.raises(SettingsError, match="IDEMPOTENCY_TTL_HOURS_BY_OPERATION: "):
+        read_settings()
 
 
 def test_building_settings_reads_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

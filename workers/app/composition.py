@@ -102,6 +102,7 @@ class App:
             payer_limits=self.payer_limits,
             cipher=self.cipher,
             periods=self.settings.retention.periods(),
+            idempotency=self.settings.idempotency,
             limits=JobLimits(self.settings.handler_limits, slowest(self.channels)),
             start_received=self.intake.start_received,
             doubt=doubt,

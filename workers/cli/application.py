@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from domain.claim import CLAIM_ID_SHAPE, ClaimId
+from domain.claim import CLAIM_ID_SHAPE, ClaimId, ClaimIdForm
 from persistence.database.trouble import reachable
 from persistence.store import Store
 from workers.app.composition import App, find_cluster, opened_store, running
@@ -22,7 +22,13 @@ def _claim_id(text: str) -> ClaimId:
         raise typer.BadParameter(f"{error}; for example CLM-001-1234567890") from error
 
 
+def _decided_claim_id(text: str) -> ClaimId:
+    return ClaimId(text, ClaimIdForm.REFERENCE) if ClaimIdForm.REFERENCE.fits(text) else _claim_id(text)
+
+
 ClaimArgument = Annotated[ClaimId, typer.Argument(parser=_claim_id, metavar=CLAIM_ID_SHAPE)]
+DecidedClaimArgument = Annotated[ClaimId, typer.Argument(parser=_decided_claim_id, metavar=CLAIM_ID_SHAPE)]
+"""A claim that may be of another process: its id may have the form of a reference."""
 
 
 def with_app(go: Callable[[App], Awaitable[None]], *, quiet: bool = True) -> None:

@@ -15,7 +15,7 @@ from persistence.audit.chain import AuditEvent
 from persistence.repositories.payloads import open_payload
 from persistence.store import Store
 from workers.app.composition import opened_reading_cipher
-from workers.cli.application import ClaimArgument, with_store
+from workers.cli.application import DecidedClaimArgument, with_store
 from workers.config.settings import read_settings
 
 FOUND = 1
@@ -24,7 +24,7 @@ audit_app = typer.Typer(help="Show, verify and export the audit trail.", no_args
 
 
 @audit_app.command()
-def show(claim: ClaimArgument) -> None:
+def show(claim: DecidedClaimArgument) -> None:
     """A claim's audit events, in order."""
 
     async def go(store: Store) -> None:
@@ -59,7 +59,7 @@ def verify() -> None:
 
 @audit_app.command()
 def export(
-    claim: ClaimArgument,
+    claim: DecidedClaimArgument,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A file instead of the terminal.")
     ] = None,

@@ -91,6 +91,8 @@ def _variables(ruling: Ruling) -> dict[str, object]:
         "errorClassification": ruling.decision.classification.value,
         "policyVersion": ruling.decision.policy_version,
     }
+    if left := ruling.decision.left_rules:
+        facts["leftRules"] = list(left)
     match outcome_of(ruling):
         case Complete(variables):
             return variables | facts

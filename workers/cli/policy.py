@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from domain.errors import InvalidPolicy
+from workers.config.settings import read_idempotency_settings
 from workers.policy import load_policy
 from workers.policy.tools.diff import diff
 from workers.policy.tools.lint import lint
@@ -40,7 +41,7 @@ def lint_command(
     """Say what is wrong (exit 2) or unwise (exit 0, or 1 with --strict) about the policy, with numbers."""
     with _one_line_errors():
         policy = load_policy(file)
-    advice = lint(policy)
+    advice = lint(policy, read_idempotency_settings())
     if not advice:
         typer.echo(f"Policy {policy.label}: nothing to say.")
         return

@@ -8,7 +8,7 @@ import typer
 from gateways.clock import WallClock
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
-from workers.cli.application import ClaimArgument, with_store
+from workers.cli.application import DecidedClaimArgument, with_store
 from workers.config.settings import read_settings
 from workers.upkeep.retention import apply, preview, set_due_anchors
 
@@ -37,7 +37,7 @@ def run(
 
 @retention_app.command()
 def hold(
-    claim: ClaimArgument, reason: Annotated[str, typer.Option(help="Why, for example a case number.")]
+    claim: DecidedClaimArgument, reason: Annotated[str, typer.Option(help="Why, for example a case number.")]
 ) -> None:
     """Legal hold: nothing of this claim is removed until it is released."""
 
@@ -50,7 +50,7 @@ def hold(
 
 
 @retention_app.command()
-def release(claim: ClaimArgument) -> None:
+def release(claim: DecidedClaimArgument) -> None:
     """End a claim's legal hold; what is past its period goes with the next run."""
 
     async def go(store: Store) -> None:

@@ -1,6 +1,5 @@
 """The settings: read once from the environment, frozen, nested by topic and handed down."""
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,9 +15,10 @@ from persistence.database.engine import sqlite_url
 from workers.config.cluster import ClusterSettings
 from workers.config.engine import EngineSettings
 from workers.config.events import EventSettings
+from workers.config.idempotency import IdempotencySettings
 from workers.config.intake import ApiSettings, IntakeSettings
 from workers.config.retention import RetentionSettings
-from workers.config.topic import Environment, Topic
+from workers.config.topic import Environment, Topic, read_json
 from workers.config.topic import SettingsError as SettingsError
 
 
@@ -58,16 +58,7 @@ class PayerFiles(Topic):
     trace_dir: Path | None = Field(default=None, validation_alias="PAYER_TRACE_DIR")
 
 
-def _read_json(given: object) -> object:
-    try:
-        read = json.loads(given) if isinstance(given, str) else given
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    return {} if read is None else read
-
-
-LimitsByType = Annotated[dict[JobType, HandlerLimits], NoDecode, BeforeValidator(_read_json)]
-"""JSON in the environment; text that is no JSON is reported with all other faults."""
+LimitsByType = Annotated[dict[JobType, HandlerLimits], NoDecode, BeforeValidator(read_json)]
 
 
 class GeneralSettings(Topic):
@@ -93,6 +84,7 @@ class Settings(GeneralSettings):
     api: ApiSettings = ApiSettings()
     events: EventSettings = EventSettings()
     retention: RetentionSettings = RetentionSettings()
+    idempotency: IdempotencySettings = IdempotencySettings()
     engine: EngineSettings = Field(default_factory=EngineSettings)
     cluster: ClusterSettings = ClusterSettings()
     environment: Mapping[str, str] = Field(default={}, repr=False, exclude=True)
@@ -119,6 +111,11 @@ def read_settings() -> Settings:
 def read_engine_settings() -> EngineSettings:
     """The embedded engine's alone: it is stopped whatever else is set wrong."""
     return _checked({"engine": Environment(EngineSettings)()}).engine
+
+
+def read_idempotency_settings() -> IdempotencySettings:
+    """The operations' alone: a policy is compared with them whatever else is set."""
+    return _checked({"idempotency": Environment(IdempotencySettings)()}).idempotency
 
 
 def _checked(given: Mapping[str, object]) -> Settings:

@@ -1,5 +1,7 @@
 """What the topics of the settings are made of, and how the environment is read for one."""
 
+import json
+
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -34,6 +36,15 @@ class Topic(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """What is given counts, and nothing else."""
         return (init_settings,)
+
+
+def read_json(given: object) -> object:
+    """JSON of one variable; text that is no JSON is reported with all other faults."""
+    try:
+        read = json.loads(given) if isinstance(given, str) else given
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return {} if read is None else read
 
 
 class Environment(EnvSettingsSource):

@@ -56,4 +56,5 @@ def _idempotent(handler: JobHandler, services: Services) -> JobHandler:
     operation = OPERATIONS.get(handler.type)
     if operation is None or services.cipher is None:
         return handler
-    return idempotent(handler, operation, Memory(services.store, services.cipher, services.clock))
+    memory = Memory(services.store, services.cipher, services.clock, services.idempotency)
+    return idempotent(handler, operation, memory)

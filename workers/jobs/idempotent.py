@@ -1,6 +1,6 @@
 """RN-IdempotencyRecord for handlers: declare an operation, and it runs once per business key."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from json import dumps, loads
 
@@ -20,6 +20,7 @@ from persistence.repositories.idempotency import (
     StartedOperation,
 )
 from persistence.store import Store
+from workers.config.idempotency import IdempotencySettings, OperationName
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Postpone, Throw, from_json, to_json
@@ -36,26 +37,26 @@ class Operation:
     `undone` are the BPMN errors that say that nothing was done: such an execution leaves no record.
     """
 
-    name: str
+    name: OperationName
     inputs: tuple[str, ...]
     undone: frozenset[str] = frozenset()
     max_retries: int = 3
-    ttl: timedelta = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Where records are kept, how their results are encrypted, and by which clock they age."""
+    """Where records are kept, how their results are encrypted, by which clock they age, and for how long."""
 
     store: Store
     cipher: Cipher
     clock: Clock
+    idempotency: IdempotencySettings = field(default_factory=IdempotencySettings)
 
 
 def idempotent(handler: JobHandler, operation: Operation, memory: Memory) -> JobHandler:
     """The handler, run once per key: a repetition gets the first result, a parallel one has to wait."""
-    lease = handler.time_limit + LEASE_MARGIN
-    terms = OperationTerms(lease=lease, max_retries=operation.max_retries, ttl=operation.ttl)
+    lease, ttl = handler.time_limit + LEASE_MARGIN, memory.idempotency.ttl(operation.name)
+    terms = OperationTerms(lease=lease, max_retries=operation.max_retries, ttl=ttl)
     once = _Once(handler, operation, memory, terms)
     variables = (*handler.variables, *(name for name in operation.inputs if name not in handler.variables))
     return replace(handler, variables=variables, handle=once.handle)

@@ -11,6 +11,7 @@ from domain.submission import PayerGateway
 from gateways.tiss.probe import is_up
 from persistence.encryption.cipher import Cipher
 from persistence.store import Store
+from workers.config.idempotency import IdempotencySettings
 from workers.jobs.limits import JobLimits
 from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
@@ -44,6 +45,7 @@ class Services:
     payer_limits: LimitsByPayer
     cipher: Cipher | None = None
     periods: Periods = field(default_factory=Periods)
+    idempotency: IdempotencySettings = field(default_factory=IdempotencySettings)
     limits: JobLimits = field(default_factory=JobLimits)
     start_received: Callable[[], Awaitable[int]] = nothing_received
     probe: Probe = is_up

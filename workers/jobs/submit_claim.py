@@ -21,6 +21,7 @@ from domain.submission import AccessDenied, Settled, Submission, settle
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.attempts import AttemptResult
 from persistence.store import Transaction
+from workers.config.idempotency import OperationName
 from workers.jobs.idempotent import Operation
 from workers.jobs.send_result import (
     access_denied,
@@ -50,7 +51,7 @@ class Input(JobInput):
 
 
 SEND_ONCE = Operation(
-    "submit_claim",
+    OperationName.SUBMIT_CLAIM,
     inputs=(Variable.CLAIM_ID, Variable.PAYER_ID, Variable.RETRY_COUNT, Variable.REVIEW_ROUND),
     undone=frozenset({ErrorCode.PAYER_UNAVAILABLE}),
 )

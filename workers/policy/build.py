@@ -10,10 +10,11 @@ from zoneinfo import ZoneInfo
 from domain.backoff import RetryLimits
 from domain.catalog import Catalog, amend, catalog_of, entry_key
 from domain.errors import InvalidPolicy
+from domain.limit_rules import require_named
 from domain.policy import Expectations, Policy, Profile, RuleIds
 from workers.policy.schema import LimitsChange, LimitsPart, PayerPart, PolicyFile, ProfilePart
 
-_IN_SECONDS = {
+LIMITS_IN_SECONDS = {
     "base_minutes": "base_seconds",
     "min_minutes": "floor_seconds",
     "max_minutes": "cap_seconds",
@@ -36,8 +37,11 @@ def build_policy(file: PolicyFile) -> Policy:
         zone=zone_named(file.zone),
         jitter_key=file.jitter_key,
         on_give_up=file.on_give_up,
+        claim_id_form=file.claim_id_form,
+        leaves=frozenset(file.leaves),
         expectations=Expectations(**file.expectations.model_dump()),
     )
+    require_named(policy.limits, policy.leaves)
     payers = {payer: _for_payer(policy, payer, part) for payer, part in file.payers.items()}
     return replace(policy, payers=MappingProxyType(payers))
 
@@ -50,7 +54,9 @@ def fingerprint(content: str) -> str:
 def change_limits(limits: RetryLimits, change: LimitsChange) -> RetryLimits:
     """The limits with some of them replaced."""
     given = change.model_dump(exclude_none=True)
-    waits = {_IN_SECONDS[name]: _seconds(given.pop(name)) for name in _IN_SECONDS if name in given}
+    waits = {
+        LIMITS_IN_SECONDS[name]: _seconds(given.pop(name)) for name in LIMITS_IN_SECONDS if name in given
+    }
     return replace(limits, **given, **waits)
 
 
@@ -110,10 +116,14 @@ def _repeated(file: PolicyFile) -> Iterator[str]:
 
 
 def _for_payer(policy: Policy, payer: str, part: PayerPart) -> Policy:
+    leaves = policy.leaves.union(part.leaves)
     try:
+        limits = change_limits(policy.limits, part.limits)
+        require_named(limits, leaves)
         return replace(
             policy,
-            limits=change_limits(policy.limits, part.limits),
+            limits=limits,
+            leaves=leaves,
             catalog=amend(policy.catalog, permanent=part.also_permanent, transient=part.also_transient),
             fingerprint=fingerprint(f"{policy.fingerprint} {payer} {part.model_dump_json()}"),
         )

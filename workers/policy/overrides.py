@@ -13,36 +13,49 @@
 | alsoPermanent   | entries, separated by commas     | adds to, or moves in, the catalog           |
 | alsoTransient   | entries, separated by commas     | adds to, or moves in, the catalog           |
 | timeZone        | a zone's name                    | zone                                        |
+| claimIdForm     | clm or reference                 | claim_id_form                               |
 | onEmptyError    | reject or assume-transient       | the profile's empty_error                   |
 | onGiveUp        | throw or return                  | on_give_up                                  |
 
-Other headers belong to others and are left alone.
+A header may narrow the limits within the critical rules; only the policy file can leave a rule, by name.
+Names of others, with a prefix (`io.camunda.zeebe:x`, `hospital.note`) or of Camunda's templates, are left
+alone; any other name is a mistake.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from bpmn.names import PolicyHeader
+from domain.backoff import RetryLimits
 from domain.catalog import amend
+from domain.claim import ClaimIdForm
 from domain.errors import InvalidInput, InvalidPolicy, plain_words
 from domain.inputs import shown
+from domain.limit_rules import LimitBounds, left_bounds
 from domain.policy import EmptyError, GiveUp, Policy
-from workers.policy.build import change_limits, fingerprint, zone_named
+from domain.redaction import redact, shorten
+from workers.policy.build import LIMITS_IN_SECONDS, change_limits, fingerprint, zone_named
 from workers.policy.schema import Entries, LimitsChange
 
-Choice = TypeVar("Choice", EmptyError, GiveUp)
+Choice = TypeVar("Choice", ClaimIdForm, EmptyError, GiveUp)
 Apply = Callable[[Policy, str], Policy]
 
+RULE = "task headers"
+REMEDY = "Correct the header in the model, deploy it, and migrate the instance to it."
+_TEMPLATE_NAMES = ("elementTemplate", "modelerTemplate")
 _ENTRIES: TypeAdapter[list[str]] = TypeAdapter(Entries)
 
 
 def effective_policy(policy: Policy, payer_id: str | None, headers: Mapping[str, str]) -> Policy:
     """The policy for one job; a header that makes no sense raises InvalidInput naming it."""
     narrowed = policy.for_payer(payer_id)
-    given: dict[str, str] = {name: headers[name] for name in HEADERS if name in headers}
+    given: dict[str, str] = {name: text for name, text in headers.items() if not _belongs_to_others(name)}
+    if unknown := sorted(given.keys() - set(HEADERS)):
+        raise _unknown(unknown[0], given[unknown[0]])
     if not given:
         return narrowed
     narrowed = _with_limits(narrowed, given)
@@ -52,17 +65,52 @@ def effective_policy(policy: Policy, payer_id: str | None, headers: Mapping[str,
     return replace(narrowed, fingerprint=fingerprint(f"{narrowed.fingerprint} {sorted(given.items())}"))
 
 
+def _belongs_to_others(name: str) -> bool:
+    return "." in name or ":" in name or name.startswith(_TEMPLATE_NAMES)
+
+
+def _unknown(name: str, text: str) -> InvalidInput:
+    lowered = {known.lower(): str(known) for known in HEADERS}
+    near = get_close_matches(name.strip().lower(), lowered, n=1)
+    meant = f"did you mean {lowered[near[0]]}?" if near else f"known are {', '.join(HEADERS)}"
+    shown_name = shorten(redact(name), 60)
+    return _rejected(shown_name, text, f"there is no such header, {meant}")
+
+
 def _with_limits(policy: Policy, given: Mapping[str, str]) -> Policy:
     named = {name: given[name] for name in _LIMITS if name in given}
     try:
         change = LimitsChange.model_validate_strings({_LIMITS[name]: text for name, text in named.items()})
-        return replace(policy, limits=change_limits(policy.limits, change))
+        limits = change_limits(policy.limits, change)
     except ValidationError as error:
         field = str(error.errors()[0]["loc"][0])
         name = next(name for name, known in _LIMITS.items() if known == field)
         raise _rejected(name, given[name], "it must be a number") from error
     except InvalidPolicy as error:
         raise _rejected(", ".join(named), " ".join(named.values()), _why(error)) from error
+    _require_rules(limits, named)
+    return replace(policy, limits=limits)
+
+
+def _require_rules(limits: RetryLimits, named: Mapping[PolicyHeader, str]) -> None:
+    for bounds in left_bounds(limits, {_limit_of(name) for name in named}):
+        at_fault = {name: text for name, text in named.items() if not bounds.hold(limits, {_limit_of(name)})}
+        raise _leaving(at_fault, bounds)
+
+
+def _limit_of(header: PolicyHeader) -> str:
+    field = _LIMITS[header]
+    return LIMITS_IN_SECONDS.get(field, field)
+
+
+def _leaving(headers: Mapping[PolicyHeader, str], bounds: LimitBounds) -> InvalidInput:
+    return InvalidInput(
+        f"Task header {', '.join(headers)}",
+        shown(" ".join(headers.values())),
+        rule=bounds.names,
+        problem=f"the rule asks for {bounds.asked}, and a header cannot leave it",
+        remedy=f"{REMEDY} Only the policy file can leave a rule, by name.",
+    )
 
 
 def _applied(apply: Apply, policy: Policy, name: str, text: str) -> Policy:
@@ -86,9 +134,9 @@ def _rejected(name: str, text: str, problem: str) -> InvalidInput:
     return InvalidInput(
         f"Task header {name}",
         shown(text),
-        rule="task headers",
+        rule=RULE,
         problem=problem,
-        remedy="Correct the header in the model, deploy it, and migrate the instance to it.",
+        remedy=REMEDY,
     )
 
 
@@ -102,6 +150,10 @@ def _empty_error(policy: Policy, text: str) -> Policy:
 
 def _give_up(policy: Policy, text: str) -> Policy:
     return replace(policy, on_give_up=_choice(GiveUp, text))
+
+
+def _claim_id_form(policy: Policy, text: str) -> Policy:
+    return replace(policy, claim_id_form=_choice(ClaimIdForm, text))
 
 
 def _zone(policy: Policy, text: str) -> Policy:
@@ -141,6 +193,7 @@ _APPLY: dict[PolicyHeader, Apply] = {
     PolicyHeader.ON_EMPTY_ERROR: _empty_error,
     PolicyHeader.ON_GIVE_UP: _give_up,
     PolicyHeader.TIME_ZONE: _zone,
+    PolicyHeader.CLAIM_ID_FORM: _claim_id_form,
     PolicyHeader.ALSO_PERMANENT: _also_permanent,
     PolicyHeader.ALSO_TRANSIENT: _also_transient,
 }

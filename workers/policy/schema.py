@@ -3,9 +3,11 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from domain.catalog import Category, ErrorClassification
+from domain.claim import ClaimIdForm
+from domain.limit_rules import LimitRule
 from domain.policy import EmptyError, GiveUp, Shape
 
 
@@ -63,12 +65,20 @@ class ExpectationsPart(_Part):
 
     outage_minutes: tuple[Annotated[int, Field(gt=0)], ...] = (60, 120, 240)
     resend_window_hours: Annotated[int, Field(gt=0)] = 48
-    idempotency_ttl_hours: Annotated[int, Field(gt=0)] = 24
     recovered_percent: Annotated[float, Field(ge=0, le=100)] = 85.0
     lost_percent: Annotated[float, Field(ge=0, le=100)] = 3.0
     mean_attempts: Annotated[float, Field(ge=1)] = 1.2
     minutes_to_success: Annotated[int, Field(gt=0)] = 60
     mean_wait_alarm_minutes: Annotated[int, Field(gt=0)] = 30
+
+    @model_validator(mode="before")
+    @classmethod
+    def _ttl_stands_elsewhere(cls, given: object) -> object:
+        if isinstance(given, dict) and "idempotency_ttl_hours" in given:
+            raise ValueError(
+                "idempotency_ttl_hours is set by IDEMPOTENCY_TTL_HOURS in the environment: take it out"
+            )
+        return given
 
 
 class RulesPart(_Part):
@@ -134,6 +144,7 @@ class ClassificationPart(_Part):
 class PayerPart(_Part):
     """`[payers.ID]`: what is different for one payer."""
 
+    leaves: list[LimitRule] = []
     limits: LimitsChange = LimitsChange()
     also_permanent: Entries = []
     also_transient: Entries = []
@@ -147,6 +158,8 @@ class PolicyFile(_Part):
     zone: str
     jitter_key: Annotated[str, StringConstraints(pattern=r"^[ -~]{1,64}$")]
     on_give_up: GiveUp = GiveUp.THROW
+    claim_id_form: ClaimIdForm = ClaimIdForm.CLM
+    leaves: list[LimitRule] = []
     limits: LimitsPart
     expectations: ExpectationsPart = ExpectationsPart()
     profiles: dict[Name, ProfilePart]

@@ -1,5 +1,7 @@
 """The audit trail: append-only, chained, anchored; whatever is done to it is found."""
 
+import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -7,10 +9,13 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from domain.policy import Policy
 from persistence.audit.verification import AuditProblem
 from persistence.repositories.policies import document, restored
 from persistence.store import Store
 from tests.support.builders import CLAIM, NOW, POLICY, REFUSAL, draft, later
+from workers.policy import parse_policy
+from workers.policy.file import default_text
 from workers.upkeep.retention import set_due_anchors
 
 UNLOCK = "INSERT INTO audit_permits VALUES ('audit_events:UPDATE'), ('audit_events:DELETE')"
@@ -43,6 +48,39 @@ async def test_an_untouched_trail_is_whole(store: Store) -> None:
         assert [problem async for problem in tx.verification.problems(later(days=2))] == []
         tally = tx.verification.tally
     assert (tally.decisions, tally.anchors) == (9, 2)
+
+
+def leaving_policy() -> Policy:
+    text = default_text().replace("jitter_percent = 20", "jitter_percent = 80")
+    return parse_policy(text.replace("leaves = []", 'leaves = ["BIL-004-V4"]', 1))
+
+
+async def test_a_decision_that_leaves_a_rule_says_so_wherever_it_is_kept_and_can_be_proven(
+    store: Store,
+) -> None:
+    await store.record(draft(policy=leaving_policy()))
+    async with store.reading() as tx:
+        [stored] = await tx.decisions.of_claims([CLAIM])
+        events = {event.event: json.loads(event.data) for event in await tx.audit.of_claim(CLAIM)}
+    said = "Retry 1 of 5 (leaves BIL-004-V4)"
+    assert (stored.retry_reason, stored.result["complete"]["retryReason"]) == (said, said)
+    assert (events["DECIDED"]["retryReason"], events["DECIDED"]["leftRules"]) == (said, ["BIL-004-V4"])
+    assert await problems(store) == []
+
+
+async def test_a_decision_of_a_policy_kept_before_rules_could_be_named_is_still_proven(
+    store: Store, database: AsyncEngine
+) -> None:
+    old = replace(leaving_policy(), leaves=frozenset())
+    await store.record(draft(policy=old))
+    kept = json.loads(document(old))
+    del kept["leaves"], kept["claim_id_form"]
+    async with database.begin() as connection:
+        await connection.execute(text("INSERT INTO audit_permits VALUES ('policies:UPDATE')"))
+        changed = text("UPDATE policies SET document = :document")
+        await connection.execute(changed, {"document": json.dumps(kept)})
+        await connection.execute(text("DELETE FROM audit_permits"))
+    assert await problems(store) == []
 
 
 @pytest.mark.parametrize("table", ["audit_events", "audit_anchors", "policies"])

@@ -7,7 +7,9 @@ from xml.etree import ElementTree
 import pytest
 
 from domain.backoff import RetryLimits, window
+from domain.limit_rules import LimitRule
 from domain.policy import Expectations, Policy
+from workers.config.idempotency import IdempotencySettings, OperationName
 from workers.policy import load_policy, parse_policy
 from workers.policy.file import default_text
 from workers.policy.tools.cover import arrivals, longest_outage, lost_share, mean_attempts, median_minutes
@@ -18,7 +20,6 @@ from workers.policy.tools.plot import clock, draw
 POLICY = load_policy()
 CALM = Expectations(
     outage_minutes=(60,),
-    idempotency_ttl_hours=48,
     mean_attempts=5,
     minutes_to_success=120,
     mean_wait_alarm_minutes=90,
@@ -26,12 +27,18 @@ CALM = Expectations(
 WISE = replace(POLICY, limits=RetryLimits(5, 600, 300, 11_520, 2, 20), expectations=CALM)
 
 
-def names(policy: Policy) -> list[str]:
-    return [advice.name for advice in lint(policy)]
+SEND = OperationName.SUBMIT_CLAIM
+RULES_TTL = IdempotencySettings()
+LONG_TTL = IdempotencySettings(ttl_hours=48)
 
 
-def findings(policy: Policy, name: str) -> str:
-    return " ".join(f"{advice.finding} {advice.remedy}" for advice in lint(policy) if advice.name == name)
+def names(policy: Policy, ttl: IdempotencySettings = RULES_TTL) -> list[str]:
+    return [advice.name for advice in lint(policy, ttl)]
+
+
+def findings(policy: Policy, name: str, ttl: IdempotencySettings = RULES_TTL) -> str:
+    found = [advice for advice in lint(policy, ttl) if advice.name == name]
+    return " ".join(f"{advice.finding} {advice.remedy}" for advice in found)
 
 
 def simulated(outage: float) -> tuple[float, float]:
@@ -98,7 +105,24 @@ def test_lint_finds_what_is_unwise_about_the_rules_own_numbers() -> None:
 
 
 def test_lint_has_nothing_to_say_about_a_wise_policy() -> None:
-    assert names(WISE) == []
+    assert names(WISE, LONG_TTL) == []
+
+
+@pytest.mark.parametrize(
+    ("ttl", "found"),
+    [(IdempotencySettings(ttl_hours=47), True), (IdempotencySettings(ttl_hours=48), False),
+     (IdempotencySettings(ttl_hours=48, ttl_hours_by_operation={SEND: 24}), True),
+     (IdempotencySettings(ttl_hours=24, ttl_hours_by_operation={SEND: 48}), False)],
+)  # fmt: skip
+def test_lint_compares_with_how_long_records_are_really_kept(ttl: IdempotencySettings, found: bool) -> None:
+    assert ("idempotency-too-short" in names(WISE, ttl)) is found
+
+
+def test_lint_asks_for_records_as_long_as_the_retries_reach() -> None:
+    far = replace(WISE, limits=RetryLimits(20, 600, 300, 14_400, 2, 20), leaves=frozenset(LimitRule))
+    told = findings(far, "idempotency-too-short", LONG_TTL)
+    assert "submit_claim is kept 48 h, a claim may be on its way for 67 h" in told
+    assert "set IDEMPOTENCY_TTL_HOURS to 67 or more" in told
 
 
 def test_lint_finds_an_atom() -> None:
@@ -106,13 +130,13 @@ def test_lint_finds_an_atom() -> None:
 
 
 def test_lint_finds_retries_past_the_deadline() -> None:
-    late = replace(WISE, expectations=replace(CALM, resend_window_hours=2, idempotency_ttl_hours=2))
+    late = replace(WISE, expectations=replace(CALM, resend_window_hours=2))
     assert names(replace(late, limits=replace(WISE.limits, reserve_seconds=0))) == ["past-the-deadline"]
 
 
 def test_lint_finds_a_reserve_that_leaves_no_retry() -> None:
     greedy = replace(WISE, limits=replace(WISE.limits, reserve_seconds=48 * 3600))
-    assert names(greedy) == ["reserve-too-long"]
+    assert names(greedy, LONG_TTL) == ["reserve-too-long"]
     assert "48 h are kept for a person: no retry fits" in findings(greedy, "reserve-too-long")
 
 
@@ -126,7 +150,8 @@ def test_lint_finds_words_that_overlap_and_says_who_wins() -> None:
 
 
 def test_lint_names_the_payer_whose_limits_are_unwise() -> None:
-    policy = parse_policy(default_text() + "[payers.302147.limits]\njitter_percent = 0\n")
+    own = '[payers.302147]\nleaves = ["BIL-004-V4"]\n[payers.302147.limits]\njitter_percent = 0\n'
+    policy = parse_policy(default_text() + own)
     assert "payer 302147: all first retries wait 5 min" in findings(policy, "no-jitter")
 
 
@@ -139,6 +164,7 @@ def test_diff_tells_settings_waits_and_classes() -> None:
         default_text()
         .replace('version = "1"', 'version = "2"')
         .replace("max_retries = 5", "max_retries = 6")
+        .replace("leaves = []", 'leaves = ["BIL-004-V1", "BIL-005-V1"]')
         .replace('"TIMED_OUT", ', "")
         .replace('tiss = ["1412"]', "tiss = []")
         .replace('tiss = ["1104", "5042"]', 'tiss = ["1104", "5042", "1412"]')
@@ -146,6 +172,7 @@ def test_diff_tells_settings_waits_and_classes() -> None:
     changes = diff(POLICY, parse_policy(text))
     assert set(changes) == {
         PolicyChange("version", "1", "2"),
+        PolicyChange("leaves", "no rule", "BIL-004-V1, BIL-005-V1"),
         PolicyChange("limits max_retries", "5", "6"),
         PolicyChange("wait before retry 6", None, "128 to 192 min"),
         PolicyChange("entry TIMED_OUT", "transient, TIMEOUT", None),

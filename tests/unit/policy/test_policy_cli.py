@@ -10,15 +10,15 @@ from workers.policy import load_policy
 from workers.policy.file import default_text
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(policy_app, [*arguments], env={"COLUMNS": "200"})
+def run(*arguments: str, **env: str) -> Result:
+    return CliRunner().invoke(policy_app, [*arguments], env={"COLUMNS": "200", **env})
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
     file = tmp_path / "other.toml"
-    text = default_text().replace("max_retries = 5", "max_retries = 6")
-    file.write_text(text + "[payers.302147.limits]\nmax_retries = 7\n", encoding="utf-8")
+    text = default_text().replace("max_retries = 5", "max_retries = 4")
+    file.write_text(text + "[payers.302147.limits]\nmax_retries = 3\n", encoding="utf-8")
     return file
 
 
@@ -51,16 +51,33 @@ def test_lint_of_a_wise_policy_says_so(tmp_path: Path) -> None:
         ("base_minutes = 5", "base_minutes = 10"),
         ("max_minutes = 240", "max_minutes = 192"),
         ("[60, 120, 240]", "[60]"),
-        ("idempotency_ttl_hours = 24", "idempotency_ttl_hours = 48"),
         ("mean_attempts = 1.2", "mean_attempts = 5"),
         ("minutes_to_success = 60", "minutes_to_success = 120"),
         ("mean_wait_alarm_minutes = 30", "mean_wait_alarm_minutes = 90"),
     ):
         text = text.replace(old, new)
     file.write_text(text, encoding="utf-8")
-    linted = run("lint", str(file), "--strict")
+    linted = run("lint", str(file), "--strict", IDEMPOTENCY_TTL_HOURS="48")
     assert linted.exit_code == 0
     assert "nothing to say" in linted.stdout
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "hours"),
+    [("IDEMPOTENCY_TTL_HOURS", "30", 30),
+     ("IDEMPOTENCY_TTL_HOURS_BY_OPERATION", '{"submit_claim": 31}', 31)],
+)  # fmt: skip
+def test_lint_tells_the_ttl_that_is_really_set(variable: str, value: str, hours: int) -> None:
+    told = f"the record of submit_claim is kept {hours} h"
+    assert told in run("lint", **{variable: value, "LOG_LEVEL": "loud"}).stdout
+
+
+def test_a_ttl_in_the_policy_file_is_refused_with_the_setting_that_counts(tmp_path: Path) -> None:
+    file = tmp_path / "old.toml"
+    file.write_text(default_text().replace("resend_window", "idempotency_ttl_hours = 48\nresend_window"))
+    linted = run("lint", str(file))
+    assert linted.exit_code == 2
+    assert "expectations: idempotency_ttl_hours is set by IDEMPOTENCY_TTL_HOURS" in linted.stderr
 
 
 def test_lint_tells_each_mistake_of_a_bad_file_in_one_line(tmp_path: Path) -> None:

@@ -47,25 +47,25 @@ def test_a_file_is_read_like_the_packaged_one(tmp_path: Path) -> None:
 
 def test_minutes_may_have_a_fraction() -> None:
     policy = parse_policy(
-        changed(("min_minutes = 5", "min_minutes = 0.5"), ("base_minutes = 5", "base_minutes = 1.25"))
+        changed(("min_minutes = 5", "min_minutes = 5.5"), ("base_minutes = 5", "base_minutes = 6.25"))
     )
-    assert (policy.limits.floor_seconds, policy.limits.base_seconds) == (30, 75)
+    assert (policy.limits.floor_seconds, policy.limits.base_seconds) == (330, 375)
 
 
 def test_the_fingerprint_follows_the_content_and_not_the_comments() -> None:
     policy = load_policy()
     assert parse_policy("# a comment\n" + TEXT).label == policy.label
-    assert parse_policy(changed(("max_retries = 5", "max_retries = 6"))).label != policy.label
+    assert parse_policy(changed(("max_retries = 5", "max_retries = 4"))).label != policy.label
     assert len(policy.fingerprint) == 8
 
 
 def test_a_payer_has_its_own_limits_and_entries() -> None:
     policy = parse_policy(
-        TEXT + '[payers.302147]\nalso_transient = ["TISS:5014"]\n[payers.302147.limits]\nmax_retries = 7\n'
-        "max_minutes = 300\n"
+        TEXT + '[payers.302147]\nalso_transient = ["TISS:5014"]\n[payers.302147.limits]\nmax_retries = 4\n'
+        "max_minutes = 200\n"
     )
     own = policy.under("RN-BIL-005").for_payer("302147")
-    assert own.limits == RetryLimits(max_retries=7, cap_seconds=18_000)
+    assert own.limits == RetryLimits(max_retries=4, cap_seconds=12_000)
     assert own.catalog.codes["TISS:5014"].category == "ALSO_TRANSIENT"
     assert own.profile.name == "RN-BIL-005"
     assert own.fingerprint != policy.fingerprint
@@ -131,10 +131,10 @@ def test_a_reload_takes_the_new_file(tmp_path: Path) -> None:
     file.write_text(TEXT, encoding="utf-8")
     source = PolicySource(file)
     before = source.current()
-    file.write_text(changed(("max_retries = 5", "max_retries = 7")), encoding="utf-8")
+    file.write_text(changed(("max_retries = 5", "max_retries = 4")), encoding="utf-8")
     assert source.current() is before
-    assert source.reload().limits.max_retries == 7
-    assert source.current().limits.max_retries == 7
+    assert source.reload().limits.max_retries == 4
+    assert source.current().limits.max_retries == 4
 
 
 def test_a_reload_of_a_bad_file_keeps_the_old_policy_and_says_so(tmp_path: Path) -> None:

@@ -46,8 +46,14 @@ def _top(policy: Policy) -> dict[str, str]:
         "zone": str(policy.zone),
         "jitter_key": policy.jitter_key,
         "on_give_up": policy.on_give_up.value,
+        "claim_id_form": policy.claim_id_form.value,
+        "leaves": _leaves(policy),
         "unknown_code_is_permanent": ", ".join(sorted(policy.catalog.refusals)),
     }
+
+
+def _leaves(policy: Policy) -> str:
+    return ", ".join(sorted(policy.leaves)) or "no rule"
 
 
 def _fields(value: object) -> dict[str, str]:
@@ -78,9 +84,11 @@ def _entries(policy: Policy) -> dict[str, str]:
 def _payers(old: Policy, new: Policy) -> Iterator[PolicyChange]:
     for payer in {**old.payers, **new.payers}:
         before, after = old.for_payer(payer), new.for_payer(payer)
-        for change in (*_compared("", _waits(before), _waits(after)), *_own_entries(before, after)):
+        for change in _payer(before, after):
             yield PolicyChange(f"payer {payer}: {change.what}", change.before, change.after)
 
 
-def _own_entries(before: Policy, after: Policy) -> Iterator[PolicyChange]:
-    return _compared("entry", _entries(before), _entries(after))
+def _payer(before: Policy, after: Policy) -> Iterator[PolicyChange]:
+    yield from _compared("", {"leaves": _leaves(before)}, {"leaves": _leaves(after)})
+    yield from _compared("", _waits(before), _waits(after))
+    yield from _compared("entry", _entries(before), _entries(after))

@@ -12,7 +12,16 @@ Steps = list[tuple[str, str]]
 
 
 def explain(decision: Decision, policy: Policy) -> Steps:
-    """The steps of a decision, as pairs of name and sentence."""
+    """The steps of a decision, as pairs of name and sentence, and the rules that it leaves."""
+    return [*_steps(decision, policy), *_left(decision)]
+
+
+def _left(decision: Decision) -> Steps:
+    names = ", ".join(decision.left_rules)
+    return [("rules", f"leaves {names}, as the policy says by name")] if names else []
+
+
+def _steps(decision: Decision, policy: Policy) -> Steps:
     steps = [("error", decision.last_error or "(empty)"), ("class", _class(decision.finding, policy))]
     match decision:
         case Retry():

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 from domain.backoff import RetryLimits, base_wait
 from domain.catalog import Category, entry_key
+from domain.limit_rules import LimitRule, left_bounds, left_rules
 from domain.policy import Policy
+from workers.config.idempotency import IdempotencySettings, OperationName
 from workers.policy.tools import cover
 
 HERD = 10_000
@@ -20,10 +23,17 @@ class Advice:
     remedy: str
 
 
-def lint(policy: Policy) -> tuple[Advice, ...]:
-    """Check the policy and each payer's own limits."""
+def lint(policy: Policy, idempotency: IdempotencySettings) -> tuple[Advice, ...]:
+    """Check the policy and each payer's own limits, and how long operations' records are kept."""
     own = [advice for payer, part in policy.payers.items() for advice in _payer(policy, payer, part)]
-    return (*_limits(policy), *_overlaps(policy), *_memory(policy), *own)
+    return (
+        *_limits(policy),
+        *_overlaps(policy),
+        *_not_left(policy),
+        *_memory(policy, idempotency),
+        *_deadline(policy),
+        *own,
+    )
 
 
 def _payer(policy: Policy, payer: str, own: Policy) -> Iterator[Advice]:
@@ -31,13 +41,37 @@ def _payer(policy: Policy, payer: str, own: Policy) -> Iterator[Advice]:
     for advice in (*_limits(own), *_overlaps(own)):
         if advice.finding not in known:
             yield Advice(advice.name, f"payer {payer}: {advice.finding}", advice.remedy)
+    for rule in sorted(own.leaves - policy.leaves - set(left_rules(own.limits))):
+        yield _name_unneeded(rule, f"payer {payer}: ")
+
+
+def _not_left(policy: Policy) -> Iterator[Advice]:
+    needed = {rule for part in (policy, *policy.payers.values()) for rule in left_rules(part.limits)}
+    for rule in sorted(policy.leaves - needed):
+        yield _name_unneeded(rule)
+
+
+def _name_unneeded(rule: LimitRule, where: str = "") -> Advice:
+    return Advice(
+        "rule-not-left", f"{where}leaves names {rule}, which its limits keep", f"take {rule} out of leaves"
+    )
 
 
 def _limits(policy: Policy) -> Iterator[Advice]:
+    yield from _rules(policy.limits)
     yield from _cap(policy.limits)
     yield from _herd(policy.limits)
     yield from _outages(policy)
     yield from _targets(policy)
+
+
+def _rules(limits: RetryLimits) -> Iterator[Advice]:
+    for bounds in left_bounds(limits):
+        yield Advice(
+            "rule-left",
+            f"{bounds.found(limits)}: the file leaves {bounds.names} (critical), {bounds.asked}",
+            "return to the rule; until then keep with the file who agreed to leave it",
+        )
 
 
 def _cap(limits: RetryLimits) -> Iterator[Advice]:
@@ -47,7 +81,8 @@ def _cap(limits: RetryLimits) -> Iterator[Advice]:
         yield Advice(
             "unreachable-cap",
             f"{finding} is never reached, and an alarm on it never rings",
-            f"lower max_minutes to {longest:g}, or allow {_retries_to_cap(limits)} retries",
+            f"lower max_minutes to {longest:g}, or allow {_retries_to_cap(limits)} retries "
+            "(more than 5 leave BIL-004-V1 and BIL-005-V1)",
         )
 
 
@@ -143,16 +178,24 @@ def _mean_wait(policy: Policy) -> Iterator[Advice]:
         )
 
 
-def _memory(policy: Policy) -> Iterator[Advice]:
-    hopes = policy.expectations
-    if hopes.idempotency_ttl_hours < hopes.resend_window_hours:
-        yield Advice(
-            "idempotency-too-short",
-            f"idempotency records live {hopes.idempotency_ttl_hours} h, claims may be resent for "
-            f"{hopes.resend_window_hours} h: a late resend is not recognised",
-            f"keep records at least {hopes.resend_window_hours} h",
-        )
-    yield from _deadline(policy)
+def _memory(policy: Policy, idempotency: IdempotencySettings) -> Iterator[Advice]:
+    """A job is delivered again for as long as its claim is on its way, not only until its next wait."""
+    reach = max(_reach(part) for part in (policy, *policy.payers.values()))
+    needed = max(policy.expectations.resend_window_hours, reach)
+    for operation in OperationName:
+        hours = idempotency.hours(operation)
+        if hours < needed:
+            yield Advice(
+                "idempotency-too-short",
+                f"the record of {operation} is kept {hours:g} h, a claim may be on its way for {needed} h: "
+                "a job that is delivered again later is not answered from it",
+                f"set IDEMPOTENCY_TTL_HOURS to {needed} or more",
+            )
+
+
+def _reach(policy: Policy) -> int:
+    """Whole hours from the first failure to the last retry."""
+    return ceil(cover.arrivals(policy.limits)[-1].latest / 60)
 
 
 def _deadline(policy: Policy) -> Iterator[Advice]:

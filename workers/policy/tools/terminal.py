@@ -4,6 +4,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from domain.limit_rules import left_bounds
 from domain.policy import Policy
 from workers.policy.tools.cover import arrivals, lost_share
 from workers.policy.tools.diff import PolicyChange
@@ -63,13 +64,22 @@ def _settings(policy: Policy) -> Table:
         "wait": f"{limits.base_seconds / 60:g} min x {limits.factor}^retryCount, +-{limits.jitter_percent} %",
         "bounds": f"{limits.floor_seconds / 60:g} to {limits.cap_seconds / 60:g} min",
         "reserve": f"{limits.reserve_seconds / 60:g} min before a deadline are kept for a person",
+        "leaves": _left(policy),
         "on give up": policy.on_give_up.value,
+        "claim id": policy.claim_id_form.asked,
         "empty error": policy.profile.empty_error.value,
         "zone": str(policy.zone),
     }
     for name, value in rows.items():
         table.add_row(Text(name, style="dim"), Text(value))
     return table
+
+
+def _left(policy: Policy) -> str:
+    if not policy.left_rules:
+        return "no rule"
+    bounds = left_bounds(policy.limits)
+    return "; ".join(f"{left.names}, which asks for {left.asked}" for left in bounds)
 
 
 def _catalog(policy: Policy) -> Table:
@@ -96,7 +106,10 @@ def _spans(codes: tuple[str, ...]) -> str:
 
 
 def _payers(policy: Policy) -> RenderableType:
-    lines = [Text(f"Payer {payer} has its own settings: {own.label}") for payer, own in policy.payers.items()]
+    lines = [
+        Text(f"Payer {payer} has its own settings: {own.label}, leaves {_left(own)}")
+        for payer, own in policy.payers.items()
+    ]
     return Group(*lines)
 
 

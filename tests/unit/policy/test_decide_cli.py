@@ -113,9 +113,14 @@ def test_the_explanation_has_entry_window_jitter_and_formula() -> None:
 
 def test_the_explanation_says_what_a_deadline_did() -> None:
     fitted = run(*ISSUE, "--deadline", "2025-01-12T14:47:00Z").stdout
-    assert "Retry 2 of 5, moved up to 240 min before the deadline 2025-01-12T14:47:00Z, in 7 min" in fitted
-    assert "= 555 s = 9 min 15 s, moved up to 7 min" in fitted
+    moved = "Retry 2 of 5, moved up to leave 240 min before the deadline 2025-01-12T14:47:00Z, in 6 min"
+    assert moved in fitted
+    assert "= 555 s = 9 min 15 s, moved up to 5 min 37 s" in fitted
     assert "2025-01-12T14:47:00Z - 240 min for a person: 7 min left, the shortest wait is 5 min" in fitted
+    assert ": 300 s + floor(0.316659 x 120 s) = 337 s" in fitted
+    kept = run(*ISSUE, "--deadline", "2025-01-12T15:00:00Z").stdout
+    assert "20 min left, the shortest wait is 5 min" in kept
+    assert "shortest wait is 5 min:" not in kept
     early = run(*ISSUE, "--deadline", "2025-01-12T12:00:00Z").stdout
     assert "1 < 5 retries allowed" in early
     assert "0 min left" in early

@@ -7,6 +7,7 @@ import pytest
 from bpmn.names import ProcessId
 from domain.retention import YEAR
 from persistence.repositories.idempotency import OperationKey, OperationTerms
+from persistence.repositories.reviews import Notice
 from tests.process.stage import Stage, eventually
 from tests.support.builders import draft
 
@@ -45,16 +46,16 @@ async def test_every_hour_idempotency_records_that_have_expired_are_removed(work
 
 
 async def test_every_day_the_trail_is_sealed_and_what_is_past_its_period_is_removed(working: Stage) -> None:
-    store, old, new = working.app.store, working.new_claim_id().value, working.new_claim_id().value
+    store, claim = working.app.store, working.new_claim_id().value
     yesterday = await working.clock.now() - timedelta(days=1)
-    await store.record(draft(old, now=yesterday - 6 * YEAR))
-    await store.record(draft(new, now=yesterday))
+    old = Notice(claim, "BILLING_MANAGEMENT", "old")
+    await store.record(draft(claim, now=yesterday))
+    await store.run(lambda tx: tx.notices.record(old, job_key=1, now=yesterday - 6 * YEAR))
     await turn(working, ProcessId.MAINTENANCE_RETENTION, timedelta(days=1))
     async with store.reading() as tx:
-        anchored = {anchor.day for anchor in await tx.anchors.all()}
-        left = [decision.claim_id for decision in await tx.decisions.of_claims([old, new])]
-    assert {(yesterday - 6 * YEAR).date(), yesterday.date()} <= anchored
-    assert left == [new]
+        assert yesterday.date() in {anchor.day for anchor in await tx.anchors.all()}
+        assert len(await tx.decisions.of_claims([claim])) == 1
+        assert await tx.notices.of_claim(claim) == []
 
 
 async def turn(stage: Stage, process: ProcessId, cycle: timedelta) -> int:

@@ -65,8 +65,18 @@ def test_a_deadline_far_away_changes_nothing_but_that_it_is_kept(
 
 @given(st.datetimes(timezones=st.just(UTC)), COUNTS)
 def test_no_deadline_on_the_calendar_breaks_the_decision(deadline: datetime, count: int) -> None:
-    request = RetryRequest(ClaimId(CLAIM), "TIMEOUT", retry_count=count, deadline=deadline)
-    assert decide(request, BIL_004, NOW) == decide(request, BIL_004, NOW)
+    decision = decide(
+        RetryRequest(ClaimId(CLAIM), "TIMEOUT", retry_count=count, deadline=deadline), BIL_004, NOW
+    )
+    if count >= 5:
+        assert isinstance(decision, Exhausted)
+        assert decision.cause is Cause.RETRIES
+    elif deadline - NOW < timedelta(minutes=245):
+        assert isinstance(decision, Exhausted)
+        assert decision.cause is Cause.DEADLINE
+    else:
+        assert isinstance(decision, Retry)
+        assert decision.next_retry_time <= deadline - timedelta(minutes=240)
 
 
 @pytest.mark.parametrize("minutes", [15, 30, 60])

@@ -1,6 +1,7 @@
 """`reenvio decide`: JSON shapes, exit codes, and the explanation."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -153,7 +154,10 @@ def test_a_time_without_a_zone_is_read_in_the_policys_zone() -> None:
 
 
 def test_without_now_the_answer_is_in_the_future() -> None:
-    assert run("--claim-id", "CLM-1-1", "--error", "TIMEOUT").exit_code == 0
+    asked = datetime.now(UTC)
+    told = json.loads(run("--claim-id", "CLM-1-1", "--error", "TIMEOUT", "--json").stdout)
+    wait = datetime.fromisoformat(told["nextRetryTime"]) - asked
+    assert timedelta(minutes=5) <= wait <= timedelta(minutes=7)
 
 
 def test_a_payers_own_settings_apply(tmp_path: Path) -> None:

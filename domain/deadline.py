@@ -17,12 +17,13 @@ class TooLate:
 def fit(
     backoff: BackoffCalculation, limits: RetryLimits, *, start: datetime, deadline: datetime
 ) -> BackoffCalculation | TooLate:
-    """The wait from `start`, shortened where it must be, but never below the shortest wait."""
+    """The wait from `start`; one that is too long is put, by its draw, between shortest wait and reserve."""
     left = seconds_left(limits, start=start, deadline=deadline)
     if backoff.seconds <= left:
         return backoff
-    if limits.floor_seconds <= left:
-        return replace(backoff, seconds=left, fitted_from=backoff.seconds)
+    if (room := left - limits.floor_seconds) >= 0:
+        seconds = limits.floor_seconds + int(backoff.fraction * room)
+        return replace(backoff, seconds=seconds, fitted_from=backoff.seconds)
     passed = left + limits.reserve_seconds <= 0
     return TooLate(f"Deadline {_moment(deadline)} {'has passed' if passed else _kept(limits)}")
 
@@ -34,7 +35,7 @@ def seconds_left(limits: RetryLimits, *, start: datetime, deadline: datetime) ->
 
 def fitted_reason(reason: str, limits: RetryLimits, deadline: datetime) -> str:
     """A retry's reason that also says why it comes earlier than its schedule."""
-    return f"{reason}, moved up to {_minutes(limits)} before the deadline {_moment(deadline)}"
+    return f"{reason}, moved up to leave {_minutes(limits)} before the deadline {_moment(deadline)}"
 
 
 def _kept(limits: RetryLimits) -> str:

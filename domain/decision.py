@@ -72,7 +72,7 @@ class Retry(Decided):
 
     @property
     def backoff_minutes(self) -> int:
-        """The wait in whole minutes, for people and for RN-BIL-005's timer."""
+        """The wait in whole minutes, for people."""
         return self.backoff.minutes
 
 

@@ -10,11 +10,13 @@ from typing import Any
 from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.backoff import BackoffCalculation
 from domain.claim import ClaimId
 from domain.deadline import TooLate
 from domain.decision import RetryRequest, decide, scheduled
+from domain.durations import whole_second
 from domain.errors import DomainError
-from domain.outputs import audit_record
+from domain.outputs import audit_record, iso_time
 from domain.policy import Policy
 from domain.redaction import ADDRESS, NUMBER, REMOVED
 from domain.retention import LOG_YEARS_AT_LEAST, YEAR
@@ -240,8 +242,14 @@ def _wait_problem(
     if not recorded["shouldRetry"]:
         return None
     wait = scheduled(_request(event, received, policy), policy, event.at)
-    agrees = not isinstance(wait, TooLate) and wait.minutes == recorded["backoffMinutes"]
-    return None if agrees else "its wait does not follow from its policy"
+    return None if _agrees(wait, event, recorded) else "its wait does not follow from its policy"
+
+
+def _agrees(wait: BackoffCalculation | TooLate, event: AuditEvent, recorded: dict[str, Any]) -> bool:
+    if isinstance(wait, TooLate):
+        return False
+    due = iso_time(whole_second(event.at) + wait.wait)
+    return (wait.minutes, due) == (recorded["backoffMinutes"], recorded["nextRetryTime"])
 
 
 def _data(event: AuditEvent) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
@@ -18,6 +18,16 @@ from workers.runtime import Complete, Incident, Job
 
 RULES_REPETITIONS = 3
 LOG, SCHEDULE = "INSERT INTO audit_events", "UPDATE claims"
+
+
+class StandingClock:
+    """A clock that stands still."""
+
+    def __init__(self, moment: datetime) -> None:
+        self._moment = moment
+
+    async def now(self) -> datetime:
+        return self._moment
 
 
 class SlowClock:
@@ -72,6 +82,24 @@ async def test_a_header_that_is_not_known_is_an_incident_and_decides_nothing(sto
     assert "did you mean maxRetries?" in refused.message
     async with store.reading() as tx:
         assert await tx.decisions.of_claims([CLAIM]) == []
+
+
+@pytest.mark.parametrize("job", [retry_submission_backoff, analyze_retry])
+@pytest.mark.parametrize("error", ["TIMEOUT", "INSURANCE_EXPIRED", "???"])
+async def test_bil_005_13_5_8_a_redelivered_job_gives_the_same_answer_and_leaves_one_record(
+    store: Store, database: AsyncEngine, job: Any, error: str
+) -> None:
+    variables = {"claimId": CLAIM, "submissionError": error, "retryCount": 3}
+    answers = []
+    for minutes in (0, 1, 2):  # each time another worker, later
+        handler = job(services(store, clock=StandingClock(later(minutes=minutes))))
+        answers.append(await handler.handle(Job(1, handler.type, "Task", 1, 3, {}, variables)))
+    assert answers == [answers[0]] * 3
+    async with database.connect() as connection:
+        for table in ("retry_decisions", "audit_events WHERE event = 'DECIDED'"):
+            assert await connection.scalar(text(f"SELECT count(*) FROM {table}")) == 1  # noqa: S608
+    another = await handler.handle(Job(2, handler.type, "Task", 1, 3, {}, variables))
+    assert another != answers[0] or error == "INSURANCE_EXPIRED"  # a new job is decided at its own time
 
 
 class Disturbance:

@@ -265,7 +265,12 @@ async def test_what_the_payer_has_cancelled_may_get_a_new_batch_number(stage: In
         await tx.attempts.start(DERIVED, 7, now=NOW)  # and no answer came
         await tx.attempts.undo(DERIVED, before=2, now=NOW)
     await in_review(stage)
-    await stage.intake.correct(CLAIM, file_bytes(file_text("300")))
+    renumbered = file_bytes(file_text("300"))
+    await stage.intake.correct(CLAIM, renumbered)
+    assert await stored_file(stage.store, stage.intake.cipher, DERIVED) == renumbered
+    claim = await stage.store.look(lambda tx: tx.claims.find(DERIVED))
+    assert claim is not None
+    assert claim.batch_number == "300"
 
 
 async def test_a_claim_without_a_file_says_so(stage: IntakeStage) -> None:

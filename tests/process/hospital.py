@@ -52,6 +52,22 @@ def claim_id(number: str) -> str:
     return f"CLM-{PAYER}-PREST0001-{number}"
 
 
+async def reenvio(environment: Mapping[str, str], *arguments: str) -> tuple[int, str]:
+    """Run a command as a person would; its exit code and all it said."""
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "workers.cli",
+        *arguments,
+        env=environment,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    out, _ = await child.communicate()
+    assert b"Traceback" not in out
+    return child.returncode or 0, out.decode()
+
+
 @dataclass(frozen=True, slots=True)
 class Hospital:
     """Everything a test asks for."""
@@ -71,18 +87,7 @@ class Hospital:
 
     async def reenvio(self, *arguments: str) -> tuple[int, str]:
         """Run a command as a person would; its exit code and all it said."""
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "workers.cli",
-            *arguments,
-            env=self.environment,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        out, _ = await child.communicate()
-        assert b"Traceback" not in out
-        return child.returncode or 0, out.decode()
+        return await reenvio(self.environment, *arguments)
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
@@ -135,11 +140,12 @@ async def open_hospital(
         cluster = embedded(broker)
         async with running(settings, cluster) as app:
             await app.deploy()
-            environment = _environment(settings, engine_home)
+            environment = environment_of(settings, engine_home)
             yield Hospital(app, settings, cluster, simulator, environment, folder)
 
 
-def _environment(settings: Settings, engine_home: Path) -> Mapping[str, str]:
+def environment_of(settings: Settings, engine_home: Path) -> Mapping[str, str]:
+    """What a command needs to know to work on the same database, payers and engine."""
     return os.environ | {
         "REENVIO_HOME": str(settings.home),
         "DATABASE_URL": settings.database,

@@ -5,7 +5,11 @@ from datetime import timedelta
 import pytest
 
 from bpmn.names import ProcessId
+from domain.retention import YEAR
+from persistence.repositories.idempotency import OperationKey, OperationTerms
+from persistence.repositories.reviews import Notice
 from tests.process.stage import Stage, eventually
+from tests.support.builders import draft
 
 CYCLES = [
     (ProcessId.MAINTENANCE_IDEMPOTENCY, timedelta(hours=1), ["Task_CleanIdempotency", "End_Cleaned"]),
@@ -13,6 +17,11 @@ CYCLES = [
         ProcessId.MAINTENANCE_RETENTION,
         timedelta(days=1),
         ["Task_AnchorAudit", "Task_ApplyRetention", "End_Retained"],
+    ),
+    (
+        ProcessId.MAINTENANCE_PAYERS,
+        timedelta(minutes=5),
+        ["Task_ProbePayers", "Task_StartClaims", "End_LookedAfter"],
     ),
 ]
 
@@ -22,11 +31,38 @@ async def test_every_turn_of_the_timer_runs_the_jobs_to_the_end(
     working: Stage, process: ProcessId, cycle: timedelta, path: list[str]
 ) -> None:
     for _ in range(3):
-        before = len(working.records.ended(process))
-        await working.clock.advance(cycle + timedelta(seconds=1))
-        instance = await next_ended(working, process, before)
+        instance = await turn(working, process, cycle)
         assert [element for element in working.records.completed(instance) if element in path] == path
         assert "processedCount" in working.records.variables(instance)
+
+
+async def test_every_hour_idempotency_records_that_have_expired_are_removed(working: Stage) -> None:
+    key, store = OperationKey(working.run_id, "Task", "submit_claim", {}), working.app.store
+    terms = OperationTerms(lease=timedelta(minutes=4))
+    long_ago = await working.clock.now() - timedelta(days=30)
+    await store.run(lambda tx: tx.idempotency.begin(key, terms, now=long_ago))
+    await turn(working, ProcessId.MAINTENANCE_IDEMPOTENCY, timedelta(hours=1))
+    assert await store.look(lambda tx: tx.idempotency.find_by_key(key.text)) is None
+
+
+async def test_every_day_the_trail_is_sealed_and_what_is_past_its_period_is_removed(working: Stage) -> None:
+    store, claim = working.app.store, working.new_claim_id().value
+    yesterday = await working.clock.now() - timedelta(days=1)
+    old = Notice(claim, "BILLING_MANAGEMENT", "old")
+    await store.record(draft(claim, now=yesterday))
+    await store.run(lambda tx: tx.notices.record(old, job_key=1, now=yesterday - 6 * YEAR))
+    await turn(working, ProcessId.MAINTENANCE_RETENTION, timedelta(days=1))
+    async with store.reading() as tx:
+        assert yesterday.date() in {anchor.day for anchor in await tx.anchors.all()}
+        assert len(await tx.decisions.of_claims([claim])) == 1
+        assert await tx.notices.of_claim(claim) == []
+
+
+async def turn(stage: Stage, process: ProcessId, cycle: timedelta) -> int:
+    """Let the time of one cycle pass; the instance that its timer started, once it has ended."""
+    before = len(stage.records.ended(process))
+    await stage.clock.advance(cycle + timedelta(seconds=1))
+    return await next_ended(stage, process, before)
 
 
 async def next_ended(stage: Stage, process: ProcessId, known: int) -> int:

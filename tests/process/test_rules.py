@@ -1,6 +1,6 @@
 """The rules' use cases on a real broker, and what an operator sees when an input breaks a rule."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 from bpmn.names import JobType, ProcessId
 from domain.claim_state import ClaimState
 from gateways.practice.scripted import AcceptLine, FailLine
-from tests.process.stage import Claim, Stage
+from tests.process.stage import Claim, Stage, eventually
 from tests.support.models import one_task
 
 CPF = "529.982.247-25"
@@ -49,7 +49,7 @@ async def test_bil_004_case_9_3_a_payer_that_stays_away_ends_with_management(wor
     assert timedelta(minutes=125) <= await working.clock.now() - begun <= timedelta(minutes=190)
 
 
-async def test_bil_005_case_9_1_a_timeout_is_analyzed_and_waits_its_minutes(working: Stage) -> None:
+async def test_bil_005_case_9_1_a_timeout_is_analyzed_and_waits_until_its_second(working: Stage) -> None:
     claim = await analyze(working, "TIMEOUT - Connection timeout after 30s", retryCount=1)
     await working.completes(claim, "Task_AnalyzeRetry")
     variables = working.records.variables(claim.instance)
@@ -62,8 +62,16 @@ async def test_bil_005_case_9_1_a_timeout_is_analyzed_and_waits_its_minutes(work
     assert variables["originalError"] == "TIMEOUT - Connection timeout after 30s"
     assert "Event_BackoffElapsed" not in working.records.completed(claim.instance)
 
-    await working.clock.advance(timedelta(minutes=variables["backoffMinutes"], seconds=1))
+    due = datetime.fromisoformat(variables["nextRetryTime"])
+    assert await timer_of(working, claim) == due
+    await working.pass_until(due)
     assert (await working.ended(claim))[-1] == "End_RetryDue"
+
+
+async def test_claims_analyzed_together_do_not_return_together(working: Stage) -> None:
+    claims = [await analyze(working, "TIMEOUT", retryCount=4) for _ in range(12)]
+    timers = [await timer_of(working, claim) for claim in claims]
+    assert len({due.second for due in timers}) > 4
 
 
 async def test_bil_005_case_9_2_five_retries_are_the_most(working: Stage) -> None:
@@ -157,6 +165,16 @@ async def test_what_identifies_a_patient_never_enters_the_engine(working: Stage)
     async with working.app.store.transaction() as tx:
         [review] = await tx.reviews.of_claim(claim.id.value)
     assert CPF not in (review.detail or "")
+
+
+async def timer_of(stage: Stage, claim: Claim) -> datetime:
+    """When the timer that the claim waits for is due, by the broker's own record."""
+
+    async def look() -> datetime | None:
+        found = stage.records.of_instance(claim.instance, "TIMER", "CREATED")
+        return datetime.fromtimestamp(found[-1].value["dueDate"] / 1_000, UTC) if found else None
+
+    return await eventually(look, f"a timer of {claim.id}")
 
 
 async def analyze(stage: Stage, error: str, **variables: Any) -> Claim:

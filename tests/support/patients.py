@@ -3,7 +3,6 @@
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.tables import metadata
 from tests.support import tiss_samples
 
 CPF, CNS, CARD, NAME = "529.982.247-25", "898001160651234", "00251234567890123", "Maria Aparecida da Silva"
@@ -13,6 +12,11 @@ ERROR = (
 )
 DIGITS = "52998224725"
 SECRETS = (CPF, DIGITS, CNS, CARD, NAME, "Aparecida")
+_TABLES = {
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'table'",
+    "postgresql": """SELECT tablename FROM pg_tables
+        WHERE schemaname NOT IN ('pg_catalog', 'information_schema')""",
+}
 
 
 def patients_file(number: str = "200000000001") -> bytes:
@@ -27,11 +31,10 @@ def patients_file(number: str = "200000000001") -> bytes:
 
 
 async def dump(database: AsyncEngine) -> str:
-    """Every row of every table, as text."""
+    """Every row of every table that the database itself knows of, as text."""
     rows = []
     async with database.connect() as connection:
-        for table in metadata.sorted_tables:
-            columns = ", ".join(f'"{column.name}"' for column in table.columns)
-            found = await connection.execute(text(f"SELECT {columns} FROM {table.name}"))  # noqa: S608
-            rows += [f"{table.name}: {row}" for row in found]
+        for table in await connection.scalars(text(_TABLES[database.dialect.name])):
+            found = await connection.execute(text(f"SELECT * FROM {table}"))  # noqa: S608
+            rows += [f"table {table}", *(f"{table}: {row}" for row in found)]
     return "\n".join(rows)

@@ -15,6 +15,7 @@ from persistence.store import Store
 from tests.support.builders import CLAIM, NOW, draft, later
 
 FITTED = later(hours=4, minutes=30)
+SECONDS = 561  # the shortest wait of 300 s + floor(0.174356 x the 1,500 s of room)
 TOO_NEAR = later(hours=4)
 REDACTED = "CPF 123.456.789-09 timeout"
 
@@ -33,12 +34,13 @@ async def test_a_fitted_wait_is_kept_told_and_follows_from_its_policy(store: Sto
     await store.record(draft(count=4, deadline=FITTED))
     async with store.reading() as tx:
         [stored] = await tx.decisions.of_claims([CLAIM])
-    assert (stored.deadline, stored.next_retry_time) == (FITTED, later(minutes=30))
+    assert stored.deadline == FITTED
+    assert stored.next_retry_time == later(seconds=SECONDS)
     assert "before the deadline" in stored.retry_reason
     events = dict(await trail(store))
     assert events["RECEIVED"]["deadline"] == "2026-01-12T15:10:00Z"
     assert events["DEADLINE_CHECKED"]["effect"] == "MOVED_UP"
-    assert events["BACKOFF_COMPUTED"]["seconds"] == 1_800
+    assert events["BACKOFF_COMPUTED"]["seconds"] == SECONDS
     assert await problems(store) == []
 
 
@@ -68,7 +70,7 @@ async def test_a_redelivered_job_gets_the_same_answer_later(store: Store) -> Non
         again = draft(
             count=4,
             deadline=deadline,
-            now=later(minutes=20),
+            now=later(minutes=5),
             job_key=first.job_key,
             process_instance_key=deadline.minute,
         )
@@ -78,17 +80,35 @@ async def test_a_redelivered_job_gets_the_same_answer_later(store: Store) -> Non
 
 def delayed(honest: DecisionDraft) -> DecisionDraft:
     """The same decision with the wait that the schedule would have had without a deadline."""
+    assert honest.retry is not None
+    assert honest.retry.backoff.fitted_from is not None
+    return waiting(honest, honest.retry.backoff.fitted_from)
+
+
+def waiting(honest: DecisionDraft, seconds: int) -> DecisionDraft:
+    """The same decision with another wait."""
     decision = honest.decision
     assert isinstance(decision, Retry)
-    assert decision.backoff.fitted_from is not None
-    backoff = replace(decision.backoff, seconds=decision.backoff.fitted_from, fitted_from=None)
-    forged = replace(decision, backoff=backoff, next_retry_time=NOW + timedelta(seconds=backoff.seconds))
+    backoff = replace(decision.backoff, seconds=seconds, fitted_from=None)
+    forged = replace(decision, backoff=backoff, next_retry_time=NOW + timedelta(seconds=seconds))
     return replace(honest, decision=forged)
 
 
 @pytest.mark.parametrize("error", ["TIMEOUT", REDACTED])
 async def test_a_wait_that_ignores_the_deadline_is_found(store: Store, error: str) -> None:
     await store.record(delayed(draft(count=4, deadline=FITTED, error=error)))
+    [problem] = await problems(store)
+    assert "does not follow from its policy" in problem.what
+
+
+@pytest.mark.parametrize("error", ["TIMEOUT", REDACTED])
+async def test_a_wait_that_is_wrong_by_a_second_is_found(store: Store, error: str) -> None:
+    honest = draft(count=4, deadline=FITTED, error=error)
+    assert honest.retry is not None
+    off_by_one = waiting(honest, honest.retry.backoff.seconds + 1)
+    assert off_by_one.retry is not None
+    assert off_by_one.retry.backoff_minutes == honest.retry.backoff_minutes
+    await store.record(off_by_one)
     [problem] = await problems(store)
     assert "does not follow from its policy" in problem.what
 

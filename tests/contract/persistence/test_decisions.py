@@ -54,17 +54,6 @@ async def test_a_decision_not_to_retry_has_no_wait_in_its_trail(store: Store) ->
     assert fact.type == "PermanentErrorDetectedEvent"
 
 
-async def test_the_trail_captures_what_both_rules_name(store: Store) -> None:
-    await store.record(draft(profile="RN-BIL-005", count=1))
-    async with store.reading() as tx:
-        trail = await tx.audit.of_claim(CLAIM)
-    [decided] = [json.loads(event.data) for event in trail if event.event == "DECIDED"]
-    named = {"timestamp", "claimId", "submissionError", "errorClassification", "retryCount", "maxRetries"}
-    named |= {"backoffMinutes", "nextRetryTime", "shouldRetry", "retryReason", "executionTimeMs"}
-    assert named <= set(decided)
-    assert decided["executionTimeMs"] == 7
-
-
 async def test_a_redelivered_job_gets_its_stored_decision_and_leaves_no_second_trace(
     store: Store, database: AsyncEngine
 ) -> None:

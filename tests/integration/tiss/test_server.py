@@ -66,6 +66,24 @@ async def test_the_ledger_can_be_asked_over_http() -> None:
         assert (await get(f"{played.simulator.url}/elsewhere")).status_code == 404
 
 
+async def played(seed: int) -> list[str]:
+    """What becomes of twenty batches at a payer that is out half of the time."""
+    half = {"registro_ans": PAYER, "rules": [{"chance": 0.5, "then": {"do": "http"}}]}
+    scenario = Scenario.model_validate({"seed": seed, "payers": [half]})
+    async with simulated_payers(scenario, MovedClock()) as simulator:
+        async with open_client(payer(f"{simulator.url}/{PAYER}"), SCHEMAS) as client:
+            for n in range(20):
+                await client.submit(lote(str(n + 1), first=n), CALL)
+        return [entry.verdict for entry in simulator.ledger.entries]
+
+
+async def test_a_scenarios_seed_alone_says_whom_chance_meets() -> None:
+    first = await played(1)
+    assert set(first) == {"taken", "http:503"}
+    assert await played(1) == first
+    assert await played(2) != first
+
+
 async def test_an_unknown_payer_has_no_desk() -> None:
     async with connected_payer() as played, httpx.AsyncClient(trust_env=False) as client:
         assert (await client.post(f"{played.simulator.url}/111111", content=b"x")).status_code == 404

@@ -135,7 +135,7 @@ def test_bil_004_4_4_all_five_waits_end_within_four_and_a_half_hours() -> None:
     assert sum(window(BIL_004.limits, count)[1] for count in range(5)) <= 4.5 * 3600
 
 
-def test_bil_004_7_1_the_audit_trail_has_every_field() -> None:
+def test_bil_004_7_1_the_audit_trail_of_a_retry() -> None:
     record = audit_record(retried("SERVICE_UNAVAILABLE"))
     assert record["timestamp"] == "2025-01-12T10:40:00Z"
     assert record["claimId"] == CLAIM

@@ -257,7 +257,3 @@ def test_bil_005_scenario_6_known_errors_name_their_entry() -> None:
 
 def test_bil_005_scenario_7_unknown_errors_are_retried() -> None:
     assert retried("???", BIL_005).warning == "UNKNOWN_ERROR"
-
-
-def test_bil_005_scenario_8_the_analysis_is_idempotent() -> None:
-    assert decided("TIMEOUT", BIL_005, retryCount=3) == decided("TIMEOUT", BIL_005, retryCount=3)

@@ -1,5 +1,6 @@
 """A deadline: waits fit before it with time for a person, or a person gets the claim early."""
 
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -7,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.backoff import RetryLimits
+from domain.backoff import RetryLimits, window
 from domain.claim import ClaimId
 from domain.decision import Cause, Exhausted, Permanent, Retry, RetryRequest, decide
 from domain.errors import InvalidInput, InvalidPolicy
-from domain.outputs import bpmn_error, error_variables, output_variables
+from domain.outputs import bpmn_error, error_variables, iso_time, output_variables
 from domain.policy import Policy
 from tests.unit.domain.deciding import BIL_004, BIL_005, CLAIM, NOW, decided, given_up, retried
 
@@ -21,6 +22,15 @@ NUMBERS = st.integers(1, 10**12).map(lambda number: ClaimId(f"CLM-001-{number}")
 MOMENTS = st.timedeltas(timedelta(), timedelta(days=1)).map(lambda after: NOW + after)
 AHEAD = st.timedeltas(-timedelta(days=1), timedelta(days=3))
 RESERVES = st.integers(0, 48 * 3600)
+HERD = [ClaimId(f"CLM-001-{number}") for number in range(1_000)]
+
+
+def waits_of_the_herd(count: int, *, room: timedelta) -> list[int]:
+    """How many seconds each of 1,000 claims waits that failed at once and share a deadline."""
+    deadline = NOW + room + timedelta(minutes=240)
+    asked = [RetryRequest(claim, "TIMEOUT", retry_count=count, deadline=deadline) for claim in HERD]
+    decisions = [decide(request, BIL_004, NOW) for request in asked]
+    return [decision.backoff.seconds for decision in decisions if isinstance(decision, Retry)]
 
 
 @given(POLICIES, NUMBERS, COUNTS, MOMENTS, AHEAD, RESERVES)
@@ -55,18 +65,62 @@ def test_a_deadline_far_away_changes_nothing_but_that_it_is_kept(
 
 @given(st.datetimes(timezones=st.just(UTC)), COUNTS)
 def test_no_deadline_on_the_calendar_breaks_the_decision(deadline: datetime, count: int) -> None:
-    request = RetryRequest(ClaimId(CLAIM), "TIMEOUT", retry_count=count, deadline=deadline)
-    assert decide(request, BIL_004, NOW) == decide(request, BIL_004, NOW)
+    decision = decide(
+        RetryRequest(ClaimId(CLAIM), "TIMEOUT", retry_count=count, deadline=deadline), BIL_004, NOW
+    )
+    if count >= 5:
+        assert isinstance(decision, Exhausted)
+        assert decision.cause is Cause.RETRIES
+    elif deadline - NOW < timedelta(minutes=245):
+        assert isinstance(decision, Exhausted)
+        assert decision.cause is Cause.DEADLINE
+    else:
+        assert isinstance(decision, Retry)
+        assert decision.next_retry_time <= deadline - timedelta(minutes=240)
+
+
+@pytest.mark.parametrize("minutes", [15, 30, 60])
+def test_a_thousand_claims_with_one_deadline_are_spread_evenly_over_the_room_there_is(minutes: int) -> None:
+    waits = waits_of_the_herd(4, room=timedelta(minutes=minutes))
+    room = minutes * 60 - 300
+    assert len(waits) == len(HERD)
+    assert len(set(waits)) > min(room, len(HERD)) / 2
+    assert max(Counter(waits).values()) <= 12
+    tenths = Counter((wait - 300) * 10 // room for wait in waits)
+    assert set(tenths) == set(range(10))
+    assert all(70 <= number <= 130 for number in tenths.values())
+
+
+@pytest.mark.parametrize("cut", [1, 60, 600, 1_200, 1_860, 1_919])
+def test_a_deadline_inside_the_window_keeps_what_fits_and_gathers_nobody_at_its_edge(cut: int) -> None:
+    _, high = window(BIL_004.limits, 4)
+    waits = waits_of_the_herd(4, room=timedelta(seconds=high - cut))
+    free = [retried("TIMEOUT", claimId=claim.value, retryCount=4).backoff.seconds for claim in HERD]
+    for wait, without in zip(waits, free, strict=True):
+        assert wait == without if without <= high - cut else 300 <= wait < high - cut
+    assert max(Counter(waits).values()) <= 8
+
+
+@given(NUMBERS, COUNTS.filter(lambda count: count < 5), st.integers(300, 20_000))
+def test_a_later_deadline_never_makes_a_retry_earlier(claim: ClaimId, count: int, room: int) -> None:
+    deadline = NOW + timedelta(seconds=room, minutes=240)
+    request = RetryRequest(claim, "TIMEOUT", retry_count=count, deadline=deadline)
+    more = replace(request, deadline=deadline + timedelta(seconds=1))
+    short, longer = decide(request, BIL_004, NOW), decide(more, BIL_004, NOW)
+    assert isinstance(short, Retry)
+    assert isinstance(longer, Retry)
+    assert short.next_retry_time <= longer.next_retry_time
 
 
 def test_a_wait_that_is_too_long_is_moved_up_and_says_so() -> None:
     retry = retried("TIMEOUT", retryCount=4, deadline="2025-01-12T15:10:00Z")
-    assert retry.next_retry_time == NOW + timedelta(minutes=30)
-    assert retry.backoff_minutes == 30
+    free = retried("TIMEOUT", retryCount=4).backoff
+    assert retry.backoff.seconds == 300 + int(free.fraction * 1_500)
+    assert retry.next_retry_time == NOW + retry.wait
     assert retry.retry_count == 5
-    assert retry.backoff.fitted_from == retried("TIMEOUT", retryCount=4).backoff.seconds
-    assert retry.reason == "Retry 5 of 5, moved up to 240 min before the deadline 2025-01-12T15:10:00Z"
-    assert output_variables(retry, BIL_004.profile)["nextRetryTime"] == "2025-01-12T11:10:00Z"
+    assert retry.backoff.fitted_from == free.seconds
+    assert retry.reason == "Retry 5 of 5, moved up to leave 240 min before the deadline 2025-01-12T15:10:00Z"
+    assert output_variables(retry, BIL_004.profile)["nextRetryTime"] == iso_time(retry.next_retry_time)
 
 
 def test_the_shortest_wait_is_still_a_retry_and_a_second_less_is_not() -> None:

@@ -1,8 +1,11 @@
 """What holds for every request, policy and time."""
 
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -58,12 +61,33 @@ def test_a_retry_is_in_the_future_inside_its_window_and_counts_one_up(
     )
 
 
-@given(policies(), CLAIMS, st.text(min_size=1, max_size=200), st.integers(0, 6), TIMES)
-def test_the_same_question_has_the_same_answer(
-    policy: Policy, claim: ClaimId, error: str, count: int, now: datetime
-) -> None:
-    request = RetryRequest(claim, error, retry_count=count)
-    assert decide(request, policy, now) == decide(request, policy, now)
+ASK = """
+from dataclasses import asdict
+from tests.unit.domain.test_decision_properties import questions
+from domain.decision import decide
+print([asdict(decide(*question)) for question in questions()])
+"""
+
+
+def questions() -> list[tuple[RetryRequest, Policy, datetime]]:
+    """Some of each kind: every count, with and without deadline, all three classes."""
+    errors = ("TIMEOUT", "INSURANCE_EXPIRED", "hm")
+    return [
+        (RetryRequest(ClaimId(CLAIM), error, retry_count=count, deadline=deadline), policy, NOW)
+        for policy in (BIL_004, BIL_005)
+        for error in errors
+        for count in range(7)
+        for deadline in (None, NOW + timedelta(hours=4, minutes=10))
+    ]
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "4000000000"])
+def test_the_same_question_has_the_same_answer_in_any_process_on_any_machine(seed: str) -> None:
+    environment = os.environ | {"PYTHONHASHSEED": seed, "TZ": "Asia/Kathmandu", "LC_ALL": "C"}
+    elsewhere = subprocess.run(
+        [sys.executable, "-c", ASK], env=environment, capture_output=True, text=True, check=True
+    )
+    assert elsewhere.stdout.strip() == str([asdict(decide(*question)) for question in questions()])
 
 
 @given(CLAIMS, TIMES, TIMES)

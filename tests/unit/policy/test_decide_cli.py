@@ -1,6 +1,7 @@
 """`reenvio decide`: JSON shapes, exit codes, and the explanation."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -113,9 +114,14 @@ def test_the_explanation_has_entry_window_jitter_and_formula() -> None:
 
 def test_the_explanation_says_what_a_deadline_did() -> None:
     fitted = run(*ISSUE, "--deadline", "2025-01-12T14:47:00Z").stdout
-    assert "Retry 2 of 5, moved up to 240 min before the deadline 2025-01-12T14:47:00Z, in 7 min" in fitted
-    assert "= 555 s = 9 min 15 s, moved up to 7 min" in fitted
+    moved = "Retry 2 of 5, moved up to leave 240 min before the deadline 2025-01-12T14:47:00Z, in 6 min"
+    assert moved in fitted
+    assert "= 555 s = 9 min 15 s, moved up to 5 min 37 s" in fitted
     assert "2025-01-12T14:47:00Z - 240 min for a person: 7 min left, the shortest wait is 5 min" in fitted
+    assert ": 300 s + floor(0.316659 x 120 s) = 337 s" in fitted
+    kept = run(*ISSUE, "--deadline", "2025-01-12T15:00:00Z").stdout
+    assert "20 min left, the shortest wait is 5 min" in kept
+    assert "shortest wait is 5 min:" not in kept
     early = run(*ISSUE, "--deadline", "2025-01-12T12:00:00Z").stdout
     assert "1 < 5 retries allowed" in early
     assert "0 min left" in early
@@ -148,7 +154,10 @@ def test_a_time_without_a_zone_is_read_in_the_policys_zone() -> None:
 
 
 def test_without_now_the_answer_is_in_the_future() -> None:
-    assert run("--claim-id", "CLM-1-1", "--error", "TIMEOUT").exit_code == 0
+    asked = datetime.now(UTC)
+    told = json.loads(run("--claim-id", "CLM-1-1", "--error", "TIMEOUT", "--json").stdout)
+    wait = datetime.fromisoformat(told["nextRetryTime"]) - asked
+    assert timedelta(minutes=5) <= wait <= timedelta(minutes=7)
 
 
 def test_a_payers_own_settings_apply(tmp_path: Path) -> None:

@@ -274,18 +274,21 @@ async def test_a_long_handler_keeps_its_job(gateway: FaultyGateway) -> None:
 
 async def test_blocking_handlers_run_in_threads_with_the_callers_context(gateway: FaultyGateway) -> None:
     names: set[str] = set()
+    places: set[str] = set()
     where = contextvars.ContextVar("where", default="nowhere")
     where.set("here")
 
     def block(_job: Job) -> Outcome:
         names.add(threading.current_thread().name)
-        return Complete({"where": where.get()})
+        places.add(where.get())
+        return Complete()
 
     async with working(gateway, blocking(block, threads=2)):
         create(gateway, 10)
         await until(lambda: gateway.ledger.ended == 10)
     assert names
     assert all(name.startswith("block") for name in names)
+    assert places == {"here"}
 
 
 async def test_a_loop_that_hangs_turns_liveness_red(

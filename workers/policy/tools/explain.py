@@ -95,8 +95,15 @@ def _deadline(decision: Retry | Exhausted, policy: Policy) -> Steps:
     limits = policy.limits
     left = seconds_left(limits, start=whole_second(decision.decided_at), deadline=decision.deadline)
     kept = f"{iso_time(decision.deadline)} - {limits.reserve_seconds / 60:g} min for a person"
-    shortest = f"the shortest wait is {duration(limits.floor_seconds)}"
+    shortest = f"the shortest wait is {duration(limits.floor_seconds)}{_placed(decision, policy, left)}"
     return [("deadline", f"{kept}: {duration(max(left, 0))} left, {shortest}")]
+
+
+def _placed(decision: Retry | Exhausted, policy: Policy, left: int) -> str:
+    if isinstance(decision, Exhausted) or decision.backoff.fitted_from is None:
+        return ""
+    floor, backoff = policy.limits.floor_seconds, decision.backoff
+    return f": {floor} s + floor({backoff.fraction:.6f} x {left - floor} s) = {backoff.seconds} s"
 
 
 def _next(decision: Retry, policy: Policy) -> str:

@@ -12,6 +12,7 @@ from domain.submission import (
     Accepted,
     AccessDenied,
     AnswerLost,
+    ArrivalUnknown,
     Duplicate,
     Failed,
     ProtocolMissing,
@@ -283,7 +284,7 @@ class Breaker:
 def _is_processed(result: Result) -> bool:
     """Only what the payer's own system has processed proves that it takes claims."""
     match result:
-        case Accepted() | Duplicate() | ProtocolMissing():
+        case Accepted() | Duplicate() | ProtocolMissing() | ArrivalUnknown():
             return True
         case Failed(code=str() as code, payer_down=False):
             return code.startswith("TISS:")

@@ -24,7 +24,7 @@ _FREE_TEXT = r"observa[cç][aã]o|justificativa\w{0,30}|indica[cç][aã]o_?cl[i�
 _KEPT = (
     r"CLM-[\w.\-]{1,80}-\d{1,90}(?!\d)"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+\-]\d\d:?\d\d)?(?!\d)"
-    rf"|(?P<label>(?:lote|protocolo|guia)[a-z]{{0,20}}[\"']?(?:[\s:=>#]|&gt;){{1,4}}[\"']?)"
+    rf"|(?P<label>(?:lote|protocolo|guia|guide)[a-z]{{0,20}}[\"']?(?:[\s:=>#]|&gt;){{1,4}}[\"']?)"
     rf"(?P<labelled>\d{{1,20}})(?!{_GAP}\d)"
     r"|(?:<|&lt;)/[\w:.\-]{1,80}(?:>|&gt;)"
 )

@@ -13,7 +13,7 @@ class ReviewReason(StrEnum):
     MAX_RETRIES_EXCEEDED = "MAX_RETRIES_EXCEEDED"
     PERMANENT_ERROR = "PERMANENT_ERROR"
     PROTOCOL_MISSING = "PROTOCOL_MISSING"
-    ARRIVAL_UNKNOWN = "ARRIVAL_UNKNOWN"  # open-review's own: retries ran out, and an answer was lost
+    ARRIVAL_UNKNOWN = "ARRIVAL_UNKNOWN"  # open-review's own: an answer was lost, and nothing tells more
 
 
 class ReviewDecision(StrEnum):
@@ -40,10 +40,14 @@ class AtPayer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LostAnswer:
-    """What is known of a claim that left and whose answer was lost."""
+    """What is known of a claim that left and whose answer was lost.
+
+    `guide_is_known`: its last send was refused for a guide that another claim of ours may have brought.
+    """
 
     claimed_protocol: str | None
     corrected_since: bool
+    guide_is_known: bool = False
 
 
 def at_payer(last_reason: str | None, *, answer_was_lost: bool) -> AtPayer:
@@ -53,15 +57,22 @@ def at_payer(last_reason: str | None, *, answer_was_lost: bool) -> AtPayer:
     return AtPayer.MAYBE if answer_was_lost else AtPayer.NO
 
 
-def reason_after_lost_answer(reason: str) -> str:
-    """Why a person is asked when an answer was lost: then retries that ran out prove nothing."""
-    return ReviewReason.ARRIVAL_UNKNOWN if reason == ReviewReason.MAX_RETRIES_EXCEEDED else reason
+def reason_after_lost_answer(reason: str, *, guide_is_known: bool = False) -> str:
+    """Why a person is asked when an answer was lost: then spent retries and a known guide prove nothing."""
+    by_guide = guide_is_known and reason == ReviewReason.PERMANENT_ERROR
+    is_open = by_guide or reason == ReviewReason.MAX_RETRIES_EXCEEDED
+    return ReviewReason.ARRIVAL_UNKNOWN if is_open else reason
 
 
 def hints(reason: str, lost: LostAnswer) -> Iterator[str]:
     """What the person must know of a lost answer before the claim may go out again."""
     if reason != ReviewReason.PROTOCOL_MISSING:
         yield "the payer may have it, an answer was lost: ask the payer before it is sent again"
+    if lost.guide_is_known:
+        yield (
+            "if it has this batch, PROTOCOL_RECOVERED; if not, RESEND or CORRECTED with the same numbers "
+            "once the guide is free there, or WRITE_OFF and hand in a batch without that guide"
+        )
     if lost.claimed_protocol:
         yield f"a damaged answer names protocol {lost.claimed_protocol}: ask the payer whether it is right"
     if lost.corrected_since:

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal, Protocol
 
 DUPLICATE_CLAIM = "DUPLICATE_CLAIM"
 GlosaLevel = Literal["protocol", "guide", "procedure"]
+GUIDES_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,15 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """The payer says that it has this claim, or a guide of it, already."""
+    """The payer says that it has the claim's batch number, or a guide of the batch, already.
+
+    `guides` are those of the claim's own that it names.
+    """
 
     code: str | None = None
     error: str = ""
+    of: Literal["batch", "guide"] = "batch"
+    guides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,21 +113,62 @@ class ProtocolMissing:
     stored_as: ClassVar[str] = "PROTOCOL_MISSING"
 
 
-Settled = Accepted | ProtocolMissing | Failed | AnswerLost | AccessDenied
+@dataclass(frozen=True, slots=True)
+class ArrivalUnknown:
+    """The payer knows a guide of the claim, but perhaps from another claim: only a person can find out."""
+
+    stored_as: ClassVar[str] = "ARRIVAL_UNKNOWN"
+    error: str
+    code: str | None = None
+
+
+Settled = Accepted | ProtocolMissing | ArrivalUnknown | Failed | AnswerLost | AccessDenied
 """What the claim makes of it; each is kept under its `stored_as`, which old rows hold too."""
 
 
-def settle(result: SendResult, *, answer_was_lost_before: bool) -> Settled:
+@dataclass(frozen=True, slots=True)
+class OtherHolders:
+    """Our other claims at a payer that hold a guide of a batch, each with its state.
+
+    Unless `all_known`, claims whose guides are not on record may hold one too.
+    """
+
+    claims: tuple[str, ...] = ()
+    all_known: bool = False
+
+
+NOT_KNOWN = OtherHolders()
+
+
+def settle(result: SendResult, *, answer_was_lost_before: bool, others: OtherHolders = NOT_KNOWN) -> Settled:
     """Read a refusal as duplicate in the light of earlier sends.
 
-    After a send whose answer was lost, "duplicate" proves that it arrived: the claim must
-    neither fail nor go out again. Without one it is what it says: a permanent refusal.
+    After a send whose answer was lost, a batch number that is known proves that it arrived: the claim
+    must neither fail nor go out again. A guide that is known proves it only where no other claim of ours
+    can have brought it. Without a lost answer it is what it says: a permanent refusal.
     """
     if not isinstance(result, Duplicate):
         return result
-    if answer_was_lost_before:
+    if not answer_was_lost_before:
+        return Failed(f"{DUPLICATE_CLAIM} - {_known(result)}", result.code, refused=True)
+    if result.of == "batch" or (others.all_known and not others.claims):
         return ProtocolMissing()
-    return Failed(f"{DUPLICATE_CLAIM} - the payer has this claim already", result.code, refused=True)
+    return ArrivalUnknown(f"{DUPLICATE_CLAIM} - {_known(result)}; {_doubt(others)}", result.code)
+
+
+def _known(duplicate: Duplicate) -> str:
+    what = "this batch number" if duplicate.of == "batch" else "a guide of this batch"
+    guides = (f"guide {number}" for number in duplicate.guides[:GUIDES_NAMED])
+    details = ", ".join((*filter(None, [duplicate.code]), *guides))
+    return f"the payer has {what} already" + (f" ({details})" if details else "")
+
+
+def _doubt(others: OtherHolders) -> str:
+    if not others.claims:
+        return "no proof that it arrived: the guides of earlier claims are not all on record"
+    more = len(others.claims) - GUIDES_NAMED
+    named = ", ".join(others.claims[:GUIDES_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"no proof that it arrived, for another claim holds one of its guides: {named}"
 
 
 class PayerGateway(Protocol):

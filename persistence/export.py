@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from persistence.tables import (
     audit_events,
     claim_events,
+    claim_guides,
     claim_payloads,
     claims,
     legal_holds,
@@ -24,6 +25,7 @@ from persistence.tables import (
 TABLES = (
     claims,
     claim_payloads,
+    claim_guides,
     submission_attempts,
     retry_decisions,
     reviews,

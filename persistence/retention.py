@@ -31,6 +31,7 @@ from persistence.tables import (
     audit_events,
     audit_permits,
     claim_events,
+    claim_guides,
     claim_payloads,
     claims,
     error_statistics,
@@ -78,6 +79,7 @@ STATE = select(claims.c.state).where(claims.c.claim_id == claim_payloads.c.claim
 HAS_ENDED = func.coalesce(STATE, FINAL[0]).in_(FINAL)  # asked row by row: joined, all claims would be read
 AUDIT = Area("audit events", RecordKind.LOG, audit_events, audit_events.c.at)
 DECISIONS = Area("decisions", RecordKind.LOG, retry_decisions, retry_decisions.c.decided_at)
+CLAIMS = Area("claims", RecordKind.HISTORY, claims, claims.c.updated_at, claims.c.state.in_(FINAL))
 AREAS = (
     PAYLOADS,
     Area("files of claims", RecordKind.PAYLOAD, claim_payloads, claim_payloads.c.stored_at, HAS_ENDED),
@@ -87,7 +89,7 @@ AREAS = (
     Area("sends", RecordKind.HISTORY, submission_attempts, submission_attempts.c.started_at),
     Area("reviews", RecordKind.HISTORY, reviews, reviews.c.opened_at),
     Area("notices", RecordKind.HISTORY, notices, notices.c.recorded_at),
-    Area("claims", RecordKind.HISTORY, claims, claims.c.updated_at, claims.c.state.in_(FINAL)),
+    CLAIMS,
     Area("published events", RecordKind.PUBLISHED, outbox, outbox.c.published_at),
 )
 ERROR_COUNTS = "error counts"
@@ -123,6 +125,8 @@ class ExpiredRecords:
             return await self._prune(moment, now, limit)
         if area is DECISIONS:
             return await self._count_and_delete(moment, limit)
+        if area is CLAIMS:
+            return await self._delete_with_guides(moment, limit)
         return await self._delete(area, moment, limit)
 
     async def forget_statistics(self, periods: Periods, *, now: datetime) -> int:
@@ -140,6 +144,13 @@ class ExpiredRecords:
 
     async def _delete(self, area: Area, moment: datetime, limit: int) -> int:
         return (await self._connection.execute(_deletion(area, moment, limit))).rowcount
+
+    async def _delete_with_guides(self, moment: datetime, limit: int) -> int:
+        gone = _deletion(CLAIMS, moment, limit).returning(claims.c.claim_id)
+        removed = (await self._connection.execute(gone)).scalars().all()
+        if removed:
+            await self._connection.execute(delete(claim_guides).where(claim_guides.c.claim_id.in_(removed)))
+        return len(removed)
 
     async def _empty(self, moment: datetime, limit: int) -> int:
         keys = tuple_(*submission_attempts.primary_key.columns)

@@ -31,6 +31,7 @@ from persistence.repositories.attempts import Attempts
 from persistence.repositories.claims import Claims
 from persistence.repositories.decisions import Decisions
 from persistence.repositories.draft import DecisionDraft, Recorded
+from persistence.repositories.guides import Guides
 from persistence.repositories.idempotency import IdempotencyRecords
 from persistence.repositories.journal import Journal
 from persistence.repositories.leases import Leases
@@ -71,6 +72,7 @@ class Transaction:
         self.decisions = Decisions(connection)
         self.expired = ExpiredRecords(connection)
         self.export = Export(connection)
+        self.guides = Guides(connection)
         self.holds = LegalHolds(connection)
         self.idempotency = IdempotencyRecords(connection)
         self.journal = Journal(connection)

@@ -13,6 +13,8 @@ from gateways.tiss.names import FaultWord
 
 _NUMBER = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_\-]{0,11}", re.ASCII)
 _GUIDE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_\-]{0,19}", re.ASCII)
+_BETWEEN_WORDS = re.compile(r"[^\w./\-]+")
+DESCRIPTION_MAX = 500
 _AMOUNT = re.compile(r"\d{1,10}(\.\d{1,2})?", re.ASCII)
 _STATUS = re.compile(r"\d{1,2}", re.ASCII)
 
@@ -38,9 +40,10 @@ class SoapFaultSaid:
 
 @dataclass(frozen=True, slots=True)
 class RefusalSaid:
-    """A refusal by code; None when the code is not one of the standard's form."""
+    """A refusal by code, None when it is not of the standard's form; and the words that could be a guide."""
 
     code: str | None
+    guides: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +89,9 @@ def read_answer(root: etree._Element) -> Reading:
         return FaultSaid(_fault_word(word))
     if (fault := _first(root, "Fault")) is not None:
         return SoapFaultSaid(_is_ours(fault))
-    refusals = [_first(error, "codigoGlosa") for error in root.iter("{*}mensagemErro")]
-    if refusals:
-        return RefusalSaid(glosa_code(_text(refusals[0])))
+    if (error := _first(root, "mensagemErro")) is not None:
+        code = glosa_code(_text(_first(error, "codigoGlosa")))
+        return RefusalSaid(code, frozenset(_possible_guides(error)))
     if (failed := _first(root, "falhaNegocio")) is not None and _first(root, "numeroProtocolo") is None:
         return RefusalSaid(glosa_code(_text(failed)))
     return _receipt(root) or _status(root) or _cancellation(root) or NothingSaid()
@@ -163,6 +166,12 @@ def _guide_of(reason: etree._Element) -> str | None:
         if (number := ancestor.find("{*}numeroGuiaPrestador")) is not None:
             return _matching(_GUIDE, number)
     return None
+
+
+def _possible_guides(error: etree._Element) -> Iterator[str]:
+    text = _text(_first(error, "descricaoGlosa")) or ""
+    words = (word.strip("./_-") for word in _BETWEEN_WORDS.split(text[:DESCRIPTION_MAX]))
+    return (word for word in words if _GUIDE.fullmatch(word))
 
 
 def _hash_agrees(message: etree._Element | None) -> bool:

@@ -14,6 +14,7 @@ from gateways.tiss.names import FaultWord
 # the results of the table, each before it has its text and its code
 REFUSED = Failed("", refused=True)
 DUPLICATE = Duplicate()
+DUPLICATE_GUIDE = Duplicate(of="guide")
 TRANSIENT = Failed("")
 DOWN = Failed("", payer_down=True)
 LOST = AnswerLost("")
@@ -101,7 +102,7 @@ FAULTS: dict[str, Fault] = {
     ),
     f"FAULT:{FaultWord.SERVER_ERROR}": Fault(LOST, "SERVER_ERROR", "the payer's system failed"),
     # Tabela 38 where it is not simply a refusal; the meaning is the table's own
-    "TISS:1308": Fault(DUPLICATE, "DUPLICATE_CLAIM", ""),
+    "TISS:1308": Fault(DUPLICATE_GUIDE, "DUPLICATE_CLAIM", ""),
     "TISS:3268": Fault(DUPLICATE, "DUPLICATE_CLAIM", ""),
     "TISS:3160": Fault(LOST, "TIMEOUT", ""),
     "TISS:5010": Fault(LOST, "TEMPORARY_ERROR", ""),
@@ -115,6 +116,8 @@ FAULTS: dict[str, Fault] = {
 ANY_OTHER = Fault(REFUSED, "REFUSED", "")
 UNNUMBERED = "TISS:0000"
 CANCELLING = "CANCEL:4"
+NO_SUCH_PROTOCOL = frozenset({"TISS:3162", "TISS:3291"})
+"""The payer does not know the protocol that it was asked about; 3162 until 4.02."""
 
 
 def failure(code: str, *, said: str = "", retry_after: timedelta | None = None) -> Failure:

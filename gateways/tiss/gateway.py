@@ -81,7 +81,8 @@ def _read(content: bytes | None) -> Lote:
 
 def _spent(known: Duplicate) -> Failed:
     """Not "it arrived": that send is undone, and the payer takes its number no more."""
-    why = "the batch was cancelled after its answer was lost, and the payer refuses its number"
+    what = "its number" if known.of == "batch" else "one of its guides"
+    why = f"the batch was cancelled after its answer was lost, and the payer refuses {what}"
     return Failed(f"{DUPLICATE_CLAIM} - {why}: give it a new one", known.code, refused=True)
 
 

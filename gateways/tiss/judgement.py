@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
-from domain.submission import Accepted, AnswerLost, Failed, Failure, Glosa, SendResult
+from domain.submission import Accepted, AnswerLost, Duplicate, Failed, Failure, Glosa, SendResult
 from gateways.tiss.answers import (
     CancelSaid,
     FaultSaid,
@@ -16,7 +16,7 @@ from gateways.tiss.answers import (
     StatusSaid,
     read_answer,
 )
-from gateways.tiss.faults import UNNUMBERED, failure, http_failure
+from gateways.tiss.faults import NO_SUCH_PROTOCOL, UNNUMBERED, failure, http_failure
 from gateways.tiss.lote import Lote
 from gateways.tiss.outcomes import (
     Cancellation,
@@ -64,6 +64,8 @@ def judge_submission(reply: Reply, lote: Lote, trust: AnswerHash = "required") -
     match _said(reply):
         case Receipt() as receipt:
             return _accepted(receipt, lote, trust)
+        case Duplicate(of="guide") as known:
+            return replace(known, guides=_own(lote, known.guides))
         case StatusSaid() | CancelSaid():
             return failure("NET:NOT_TISS")
         case failed:
@@ -86,6 +88,8 @@ def judge_cancel(reply: Reply, number: str) -> CancelOutcome:
     match _said(reply):
         case CancelSaid(status=status, lote=lote) if lote == number and status in _CANCELS:
             return Cancellation(CancelStatus(status), lote)
+        case Failed(code=code) if code in NO_SUCH_PROTOCOL:
+            return Cancellation(CancelStatus.NO_SUCH_PROTOCOL, number)
         case Receipt() | StatusSaid() | CancelSaid():
             return failure("NET:NOT_TISS")
         case failed:
@@ -110,12 +114,20 @@ def _meaning(reading: Reading, reply: HttpAnswer) -> Receipt | StatusSaid | Canc
             return failure(f"FAULT:{word}" if word else "SOAP:Server", retry_after=reply.retry_after)
         case SoapFaultSaid(ours=ours):
             return failure("SOAP:Client" if ours else "SOAP:Server", retry_after=reply.retry_after)
-        case RefusalSaid(code=code):
-            return failure(f"TISS:{code}" if code else UNNUMBERED)
+        case RefusalSaid(code=code, guides=guides):
+            return _naming(guides, failure(f"TISS:{code}" if code else UNNUMBERED))
         case NothingSaid():
             return _without_words(reply, "NET:NOT_TISS")
         case Receipt() | StatusSaid() | CancelSaid():
             return reading if _is_success(reply) else _without_words(reply, "NET:NOT_TISS")
+
+
+def _naming(guides: frozenset[str], refusal: Failure) -> Failure:
+    match refusal:
+        case Duplicate(of="guide"):
+            return replace(refusal, guides=tuple(guides))
+        case _:
+            return refusal
 
 
 def _without_words(reply: HttpAnswer, code: str) -> Failure:
@@ -154,6 +166,12 @@ def _doubtful(receipt: Receipt) -> Failure:
 def _of(lote: Lote, glosa: Glosa) -> Glosa:
     """A guide number that is not ours is the payer's text, and stays outside."""
     return glosa if glosa.guide in lote.guides else replace(glosa, guide=None)
+
+
+def _own(lote: Lote, named: tuple[str, ...]) -> tuple[str, ...]:
+    """The batch's guides that the payer can mean: those it names, or the only one."""
+    only_one = len(lote.guides) == 1
+    return tuple(guide for guide in lote.guides if guide and (only_one or guide in named))
 
 
 def _repeatable(failed: Failure) -> Failure:

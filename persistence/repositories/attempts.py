@@ -86,9 +86,7 @@ class Attempts:
 
     async def may_have_arrived(self, claim_id: str) -> bool:
         """Whether the payer took a send of the claim, or may have taken one, and has not undone it since."""
-        arrived = attempts.c.outcome.is_(None) | attempts.c.outcome.in_(ARRIVED)
-        standing = _sends(claim_id, EVERY_SEND) & attempts.c.undone_at.is_(None)
-        return bool(await self._connection.scalar(select(func.count()).where(standing, arrived)))
+        return bool(await self._connection.scalar(select(func.count()).where(standing_arrival(claim_id))))
 
     async def undo(self, claim_id: str, *, before: int, now: datetime) -> None:
         """Note the payer's word that it has cancelled what arrived before a send."""
@@ -115,6 +113,12 @@ class Attempts:
         left = attempts.c.outcome.is_(None) | (attempts.c.outcome != NOT_SENT)
         query = select(func.count()).where(attempts.c.claim_id == claim_id, left)
         return await self._connection.scalar(query) or 0
+
+
+def standing_arrival(claim_id: str | ColumnElement[str]) -> ColumnElement[bool]:
+    """The claim's sends that arrived, or may have, and are not undone."""
+    arrived = attempts.c.outcome.is_(None) | attempts.c.outcome.in_(ARRIVED)
+    return (attempts.c.claim_id == claim_id) & attempts.c.undone_at.is_(None) & arrived
 
 
 def _sends(claim_id: str, before: int) -> ColumnElement[bool]:

@@ -33,6 +33,7 @@ class ClaimRow:
     deadline: datetime | None = None
     content_hash: str | None = None
     batch_number: str | None = None
+    guides_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from persistence.tables.audit import audit_anchors, audit_events, audit_permits,
 from persistence.tables.base import metadata
 from persistence.tables.claims import (
     claim_events,
+    claim_guides,
     claim_payloads,
     claims,
     notices,
@@ -21,6 +22,7 @@ __all__ = [
     "audit_events",
     "audit_permits",
     "claim_events",
+    "claim_guides",
     "claim_payloads",
     "claims",
     "error_statistics",

@@ -28,6 +28,8 @@ CLAIM_STATES = (
     "WRITTEN_OFF",
 )
 HAS_PAYLOAD = text("result IS NOT NULL")
+GUIDES_NOT_KEPT = text("content_hash IS NOT NULL AND (guides_of IS NULL OR guides_of <> content_hash)")
+"""Claims that came with a file whose guides are not in `claim_guides`: an earlier version took it in."""
 
 claims = Table(
     "claims",
@@ -42,6 +44,7 @@ claims = Table(
     Column("deadline", UtcDateTime),
     Column("content_hash", String(64)),
     Column("batch_number", String(32)),
+    Column("guides_of", String(64)),  # the content whose guides are kept
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     CheckConstraint("state IN ('" + "', '".join(CLAIM_STATES) + "')", name="state"),
@@ -50,6 +53,22 @@ claims = Table(
     Index("ix_claims_created_at", "created_at"),
     Index("ix_claims_payer_id", "payer_id", "created_at"),
     Index("ix_claims_batch_number", "batch_number", "payer_id"),
+    Index(
+        "ix_claims_guides_not_kept",
+        "payer_id",
+        sqlite_where=GUIDES_NOT_KEPT,
+        postgresql_where=GUIDES_NOT_KEPT,
+    ),
+)
+
+claim_guides = Table(
+    "claim_guides",
+    metadata,
+    Column("claim_id", String(CLAIM_ID_LENGTH), primary_key=True),
+    Column("guide_hash", String(32), primary_key=True),
+    Column("payer_id", String(64), nullable=False),
+    Column("key_id", String(32), nullable=False),
+    Index("ix_claim_guides_guide_hash", "payer_id", "key_id", "guide_hash"),
 )
 
 claim_payloads = Table(

@@ -221,6 +221,14 @@ async def test_a_protocol_that_the_payer_does_not_know_is_not_recovered(scene: S
         await scene.protocols.recovered(CLAIM, "900000000999")
 
 
+async def test_a_protocol_that_the_payer_does_not_know_is_told_as_that_with_what_to_do(scene: Scene) -> None:
+    said = (
+        r"^The payer does not know protocol 900000000999 \(TISS:3291\): compare .* ask the payer by the batch"
+    )
+    with pytest.raises(ProtocolTrouble, match=said):
+        await scene.protocols.ask(CLAIM, "900000000999")
+
+
 async def test_without_a_number_nobody_is_asked(scene: Scene) -> None:
     with pytest.raises(ClaimRefusal, match=r"has no protocol: it is RECEIVED.* --protocol"):
         await scene.protocols.ask(CLAIM)

@@ -34,6 +34,7 @@ SCENARIO = {
             "registro_ans": PAYER,
             "rules": [
                 {"lote": "77*", "arrivals": [1], "then": {"do": "refuse", "code": "1801"}},
+                {"lote": "66*", "arrivals": [1], "then": {"do": "drop"}},
                 {"lote": "89*", "arrivals": [1], "then": {"do": "garbage", "kind": "bad-hash"}},
             ],
         }

@@ -32,6 +32,7 @@ from workers.app.logs import log_event
 from workers.app.metrics import RuntimeMetrics
 from workers.claims.batches import Batches
 from workers.claims.examination import Reader
+from workers.claims.guides import GuideSearch
 from workers.claims.intake import Intake
 from workers.claims.messages import ClaimMessages
 from workers.config.cluster import connection_from
@@ -101,6 +102,7 @@ class App:
             waker=self.waker(),
             payer_limits=self.payer_limits,
             cipher=self.cipher,
+            guides=GuideSearch(self.channels, self.cipher),
             periods=self.settings.retention.periods(),
             idempotency=self.settings.idempotency,
             limits=JobLimits(self.settings.handler_limits, slowest(self.channels)),

@@ -11,7 +11,7 @@ from gateways.tiss.parties import Provider
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Transaction
-from workers.claims.examination import Channels, CheckedFile
+from workers.claims.examination import Channels, CheckedFile, channels_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +23,11 @@ class Batches:
 
     async def require_new(self, tx: Transaction, file: CheckedFile, now: datetime) -> None:
         """Refuse a batch that is another claim already; two that come at once wait for each other here."""
-        names = self._channels_to(file.examined.registro_ans)
+        names = channels_to(self.channels, file.examined.registro_ans)
         await tx.payers.lock(names[0], now=now)
         for other in await tx.claims.of_batch(names, file.arrival.batch_number):
             if other.claim_id != file.arrival.claim_id and await self._is_the_same(tx, other, file):
                 raise _known(other)
-
-    def _channels_to(self, registro_ans: str) -> list[str]:
-        channels = self.channels.items()
-        return sorted(name for name, channel in channels if channel.settings.registro_ans == registro_ans)
 
     async def _is_the_same(self, tx: Transaction, other: ClaimRow, file: CheckedFile) -> bool:
         arrived = await tx.attempts.may_have_arrived(other.claim_id)

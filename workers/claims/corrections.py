@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from domain.corrections import BatchNumbers, not_in_review, require_correctable
-from gateways.tiss.lote import read_lote
 from persistence.repositories.claims import Arrival
+from persistence.repositories.guides import KeptGuides
 from persistence.repositories.journal import CORRECTED
 from persistence.store import Transaction
 from workers.claims.messages import whether_at_payer
@@ -13,17 +13,16 @@ from workers.claims.messages import whether_at_payer
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """A corrected file, sealed; with its guides and those of the file before, None when that is not kept."""
+    """A corrected file, sealed; with its guides and those of the file before, None when that is not kept.
+
+    `kept` are its guides for storage.
+    """
 
     arrival: Arrival
     sealed: str
     guides: tuple[str, ...]
     earlier_guides: tuple[str, ...] | None
-
-
-def guides_of(data: bytes) -> tuple[str, ...]:
-    """The numbers of a batch file's guides."""
-    return read_lote(data).guides
+    kept: KeptGuides
 
 
 async def replace_file(tx: Transaction, correction: Correction, now: datetime) -> None:
@@ -34,6 +33,7 @@ async def replace_file(tx: Transaction, correction: Correction, now: datetime) -
     if not await tx.claims.correct(arrival.claim_id, content_hash=content, batch_number=batch):
         raise not_in_review(arrival.claim_id)
     await tx.payloads.put(arrival.claim_id, correction.sealed, now=now)
+    await tx.guides.keep(arrival, correction.kept)
     await tx.journal.write(arrival.claim_id, CORRECTED, f"a new file, batch {batch}", now=now)
 
 

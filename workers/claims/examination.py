@@ -38,8 +38,13 @@ class Examined:
     registro_ans: str
     provider: Provider
     batch_number: str
-    guides: int
+    guide_numbers: tuple[str, ...]
     digest: str
+
+    @property
+    def guides(self) -> int:
+        """How many there are."""
+        return len(self.guide_numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,12 @@ def examine(file: ClaimFile, channels: Channels, now: datetime, *, max_bytes: in
     if violations := channel.checker.check(lote, Call("1", now)):
         raise _violated(violations, channel)
     registro = channel.settings.registro_ans
-    return Examined(payer_id, registro, provider, lote.number, len(lote.guides), lote.digest)
+    return Examined(payer_id, registro, provider, lote.number, lote.guides, lote.digest)
+
+
+def channels_to(channels: Channels, registro_ans: str) -> list[str]:
+    """The names under which one payer is configured."""
+    return sorted(name for name, channel in channels.items() if channel.settings.registro_ans == registro_ans)
 
 
 def _read(data: bytes, max_bytes: int) -> Lote:
@@ -132,7 +142,7 @@ def _addressee(lote: Lote, channels: Channels) -> str:
             rule="cabecalho/destino/registroANS",
             remedy="Name the payer beside the file.",
         )
-    found = [name for name, channel in channels.items() if channel.settings.registro_ans == lote.registro_ans]
+    found = channels_to(channels, lote.registro_ans)
     if len(found) > 1:
         raise unprocessable(
             "payer",

@@ -17,11 +17,13 @@ from domain.refusals import conflict
 from gateways.zeebe.commands import ZeebeCommands
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.claims import Arrival, ClaimRow
+from persistence.repositories.guides import kept_guides
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store, Transaction
 from workers.claims.batches import Batches
-from workers.claims.corrections import Correction, guides_of, replace_file
+from workers.claims.corrections import Correction, replace_file
 from workers.claims.examination import CheckedFile, ClaimFile, Reader
+from workers.claims.guides import guides_of
 from workers.claims.messages import Ready, find_claim, start
 
 LEFT_BEHIND = timedelta(minutes=1)
@@ -79,9 +81,10 @@ class Intake:
         known = await find_claim(self.store, claim_id)
         file = ClaimFile(data, payer=known.payer_id, claim_id=claim_id.value)
         checked = await self.reader.look_over(file, now)
-        sealed = await self._sealed(checked, data)
-        guides = await asyncio.to_thread(guides_of, data), await self._guides_before(claim_id)
-        correction = Correction(checked.arrival, sealed, *guides)
+        sealed, guides = await self._sealed(checked, data), checked.examined.guide_numbers
+        kept = kept_guides(self.cipher, guides)
+        before = await self._guides_before(claim_id)
+        correction = Correction(checked.arrival, sealed, guides, before, kept)
 
         async def replace(tx: Transaction) -> None:
             if checked.arrival.batch_number != known.batch_number:
@@ -122,6 +125,7 @@ class Intake:
             await self.batches.require_new(tx, checked, now)
             await tx.claims.receive(arrival, now=now)
             await tx.payloads.put(arrival.claim_id, sealed, now=now)
+            await tx.guides.keep(arrival, kept_guides(self.cipher, examined.guide_numbers))
             due = iso_time(arrival.deadline)
             detail = f"batch {examined.batch_number}, guides: {examined.guides}, due {due}"
             await tx.journal.write(arrival.claim_id, "received", detail, now=now)

@@ -10,6 +10,7 @@ from domain.ports import Clock
 from domain.refusals import ClaimRefusal
 from domain.submission import AccessDenied, Failed, Failure
 from gateways.tiss.client import Call, sequence_from
+from gateways.tiss.faults import NO_SUCH_PROTOCOL
 from gateways.tiss.gateway import NO_FILE
 from gateways.tiss.lote import LoteRefusedError, read_lote
 from gateways.tiss.outcomes import ProtocolStatus, Situation, StatusOutcome
@@ -133,11 +134,20 @@ async def _call(channel: PayerChannel, provider: Provider, protocol: str, now: d
 
 
 def _unsaid(payer_id: str, protocol: str, outcome: Failure) -> ProtocolTrouble:
+    if outcome.code in NO_SUCH_PROTOCOL:
+        return ProtocolTrouble(_not_found(protocol, outcome.code))
     said = f"The payer did not say what became of protocol {protocol} ({outcome.code}: {outcome.error})."
     if not isinstance(outcome, AccessDenied):
         return ProtocolTrouble(said)
     advice = f"correct the credentials, then run `reenvio payer resume {payer_id}`"
     return ProtocolTrouble(f"{said} All calls to it have stopped: {advice}.")
+
+
+def _not_found(protocol: str, code: str) -> str:
+    return (
+        f"The payer does not know protocol {protocol} ({code}): compare the number with the payer's receipt; "
+        "if it is right and new, ask again later; if it stays unknown, ask the payer by the batch number."
+    )
 
 
 def _doubt(situation: Situation, batch: str | None) -> str | None:

@@ -7,6 +7,7 @@ from bpmn.names import JobType
 from domain.claim_state import ClaimState
 from domain.redaction import redact
 from domain.reviews import LostAnswer, hints, reason_after_lost_answer
+from domain.submission import ArrivalUnknown
 from persistence.repositories.journal import CORRECTED
 from persistence.repositories.reviews import Review
 from persistence.store import Transaction
@@ -58,11 +59,14 @@ async def _in_the_light_of_its_sends(tx: Transaction, review: Review) -> Review:
     """The review, with what the person must know of sends without an answer."""
     if not await tx.attempts.answer_was_lost(review.claim_id):
         return review
-    known = hints(review.reason, await _lost_answer(tx, review.claim_id))
-    detail = "; ".join(filter(None, (review.detail, *known)))
-    return replace(review, reason=reason_after_lost_answer(review.reason), detail=detail)
+    lost = await _lost_answer(tx, review.claim_id)
+    detail = "; ".join(filter(None, (review.detail, *hints(review.reason, lost))))
+    reason = reason_after_lost_answer(review.reason, guide_is_known=lost.guide_is_known)
+    return replace(review, reason=reason, detail=detail)
 
 
 async def _lost_answer(tx: Transaction, claim_id: str) -> LostAnswer:
     corrected = any(entry.event == CORRECTED for entry in await tx.journal.of_claim(claim_id))
-    return LostAnswer(await tx.attempts.claimed_protocol(claim_id), corrected_since=corrected)
+    last = (await tx.attempts.of_claim(claim_id))[-1]
+    is_known = last.outcome == ArrivalUnknown.stored_as
+    return LostAnswer(await tx.attempts.claimed_protocol(claim_id), corrected, is_known)

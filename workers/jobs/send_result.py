@@ -13,6 +13,7 @@ from domain.submission import (
     Accepted,
     AccessDenied,
     AnswerLost,
+    ArrivalUnknown,
     Failed,
     Glosa,
     ProtocolMissing,
@@ -32,7 +33,7 @@ def report(sent: Submission, settled: Settled, now: datetime) -> Complete | Thro
             return accepted(protocol_number)
         case ProtocolMissing():
             return accepted(None)
-        case Failed(error, code) | AnswerLost(error, code):
+        case Failed(error, code) | AnswerLost(error, code) | ArrivalUnknown(error, code):
             return failed(redact(error), code, now)
         case AccessDenied(error):
             return access_denied(sent.payer_id, error)
@@ -47,7 +48,7 @@ def facts_of(settled: Settled) -> dict[str, Any] | None:
             return {"protocolNumber": protocol_number} | _beside_the_protocol(total, glosas)
         case ProtocolMissing():
             return {"protocolNumber": None}
-        case Failed(error, code):
+        case Failed(error, code) | ArrivalUnknown(error, code):
             return {"error": redact(error), "code": code}
         case AnswerLost(error, code, claimed_protocol=claimed):
             named = {"claimedProtocol": claimed} if claimed else {}
@@ -109,7 +110,7 @@ async def record(tx: Transaction, sent: Submission, settled: Settled, now: datet
             reason = "the payer has it; the answer with the protocol was lost"
             await move(claim_id, ClaimState.SUBMITTING, now=now, reason=reason)  # it has not failed
             await write(claim_id, "protocol_missing", reason, now=now)
-        case Failed(error, _) | AnswerLost(error, _):
+        case Failed(error, _) | AnswerLost(error, _) | ArrivalUnknown(error, _):
             await move(claim_id, ClaimState.FAILED, now=now, reason=redact(error))
             await write(claim_id, "failed", f"send {sent.attempt}: {redact(error)}", now=now)
         case AccessDenied(error, _):

@@ -11,6 +11,7 @@ from domain.submission import PayerGateway
 from gateways.tiss.probe import is_up
 from persistence.encryption.cipher import Cipher
 from persistence.store import Store
+from workers.claims.guides import GuideSearch
 from workers.config.idempotency import IdempotencySettings
 from workers.jobs.limits import JobLimits
 from workers.payers.limits import LimitsByPayer
@@ -32,6 +33,7 @@ def nobody_to_tell() -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """Handed to every handler's factory; without a cipher no file is sent and no operation's result is kept.
+    Without `guides` a refused guide never proves that a claim arrived.
 
     `stopwatch` counts seconds that pass by themselves, whatever is done to clocks. `doubt` is told when the
     database may be away.
@@ -44,6 +46,7 @@ class Services:
     waker: Waker
     payer_limits: LimitsByPayer
     cipher: Cipher | None = None
+    guides: GuideSearch | None = None
     periods: Periods = field(default_factory=Periods)
     idempotency: IdempotencySettings = field(default_factory=IdempotencySettings)
     limits: JobLimits = field(default_factory=JobLimits)

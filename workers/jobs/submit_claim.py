@@ -17,10 +17,12 @@ from domain.errors import InvalidInput
 from domain.inputs import read_deadline
 from domain.payer_status import PayerLimits, PayerState
 from domain.redaction import redact
-from domain.submission import AccessDenied, Settled, Submission, settle
+from domain.submission import AccessDenied, SendResult, Settled, Submission, settle
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.attempts import AttemptResult
+from persistence.repositories.guides import SoughtGuides
 from persistence.store import Transaction
+from workers.claims.guides import other_holders
 from workers.config.idempotency import OperationName
 from workers.jobs.idempotent import Operation
 from workers.jobs.send_result import (
@@ -84,9 +86,9 @@ async def _submit(services: Services, job: Job, claim: Candidate) -> Outcome:
     if not isinstance(begun, Submission):
         return begun
     result = await services.payer.send(begun, began)
-    settled = settle(result, answer_was_lost_before=begun.after_lost_answer)
-    send = _Send(begun, settled, began, await services.clock.now())
-    change = await services.store.run_until_written(lambda tx: _finish(tx, send, limits))
+    sought = await services.guides.prepare(begun, result) if services.guides else None
+    send = _Send(begun, result, sought, began, await services.clock.now())
+    settled, change = await services.store.run_until_written(lambda tx: _finish(tx, send, limits))
     await services.waker.after(change, send.ended)
     return report(begun, settled, began)
 
@@ -101,7 +103,8 @@ class _Terms:
 @dataclass(frozen=True, slots=True)
 class _Send:
     submission: Submission
-    settled: Settled
+    result: SendResult
+    sought: SoughtGuides | None
     began: datetime
     ended: datetime
 
@@ -164,14 +167,16 @@ async def _give_up(tx: Transaction, claim: Candidate, stop: Stop, now: datetime)
     return failed(redact(error), None, now)
 
 
-async def _finish(tx: Transaction, send: _Send, limits: PayerLimits) -> PayerChange:
-    sent, settled = send.submission, send.settled
+async def _finish(tx: Transaction, send: _Send, limits: PayerLimits) -> tuple[Settled, PayerChange]:
+    sent = send.submission
     payer = await locked(tx, sent.payer_id, limits, send.ended)
+    others = await other_holders(tx, send.sought)
+    settled = settle(send.result, answer_was_lost_before=sent.after_lost_answer, others=others)
     change = await payer.after_send(sent, settled)
     result = AttemptResult(settled.stored_as, facts_of(settled))
     await tx.attempts.finish(sent.claim_id, sent.attempt, result, now=send.began)
     await record(tx, sent, settled, send.began)
-    return change
+    return settled, change
 
 
 def _limits(services: Services, payer_id: str) -> PayerLimits:

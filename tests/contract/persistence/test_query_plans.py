@@ -15,6 +15,7 @@ from domain.payer_status import PayerStatus
 from domain.retention import Periods
 from domain.slots import Slot
 from persistence.repositories.claims import Wanted
+from persistence.repositories.guides import SoughtGuides
 from persistence.repositories.idempotency import OperationKey, OperationStatus, OperationTerms
 from persistence.retention import AREAS
 from persistence.store import Store, Transaction
@@ -24,6 +25,7 @@ from tests.support.builders import NOW, draft, later
 
 CLAIM = "CLM-9-1000"
 LONG_AGO = later(days=-2_200)
+SOUGHT = SoughtGuides(CLAIM, ["p7", "p8"], {"v7": frozenset({"v7", "v8"}), "k": frozenset({"x"})})
 KEY = OperationKey("1", "Task", "submit_claim", {})
 TERMS = OperationTerms(lease=later(minutes=4) - NOW)
 SMALL = {"audit_anchors", "audit_permits", "legal_holds", "leases", "policies", "error_statistics"}
@@ -48,6 +50,8 @@ HOT: dict[str, Work] = {
     "newest of a payer": lambda tx: tx.claims.newest(Wanted(payer_id="p7"), 10),
     "newest of both": lambda tx: tx.claims.newest(Wanted(ClaimState.FAILED, "p7"), 10),
     "batch": lambda tx: tx.claims.of_batch(["p7"], "77"),
+    "guides": lambda tx: tx.guides.holders(SOUGHT),
+    "guides known": lambda tx: tx.guides.all_known(SOUGHT),
     "file": lambda tx: tx.payloads.find(CLAIM),
     "send of job": lambda tx: tx.attempts.of_job(7),
     "start": lambda tx: tx.attempts.start("CLM-0-0", 7, now=NOW),
@@ -116,6 +120,8 @@ READ_IN_ORDER = {
 INDEXES = {
     "pending": "ix_claims_state",
     "newest of a payer": "ix_claims_payer_id",
+    "guides": "ix_claim_guides_guide_hash",
+    "guides known": "ix_claims_guides_not_kept",
     "remove payloads of sends": "ix_submission_attempts_payload",
 }
 """What an index was made for."""

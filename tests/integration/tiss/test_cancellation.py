@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from domain.payer_status import PayerLimits
 from domain.submission import Accepted, Duplicate, Failed, Submission
 from gateways.tiss.gateway import TissGateway
@@ -50,6 +52,18 @@ async def test_a_payer_that_does_not_cancel_has_the_first_send() -> None:
     async with connected_payer(LOST_ONCE | {"cancel_status": 2}, {"cancel_when_ambiguous": True}) as played:
         await gateway(played).send(FIRST, NOW)
         assert isinstance(await gateway(played).send(AGAIN, NOW), Duplicate)
+
+
+@pytest.mark.parametrize("code", ["3162", "3291"])
+async def test_a_payer_that_finds_nothing_to_cancel_gets_the_batch(code: str) -> None:
+    unknown = [
+        {"arrivals": [1], "then": {"do": "drop"}},
+        {"every": 2, "then": {"do": "refuse", "code": code}},
+    ]
+    async with connected_payer({"rules": unknown}, {"cancel_when_ambiguous": True}) as played:
+        await gateway(played).send(FIRST, NOW)
+        assert isinstance(await gateway(played).send(AGAIN, NOW), Accepted)
+    assert played.verdicts == ["drop", f"refused:{code}", "taken"]
 
 
 async def test_while_the_payer_is_still_cancelling_nothing_is_sent() -> None:

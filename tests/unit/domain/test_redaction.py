@@ -157,7 +157,7 @@ def _cpf(digits: str, form: int) -> str:
 WORDS = st.text(max_size=60).filter(lambda text: "clm-" not in text.lower())
 
 
-LABEL = re.compile(r"lote|protocolo|guia", re.IGNORECASE)
+LABEL = re.compile(r"lote|protocolo|guia|guide", re.IGNORECASE)
 
 
 @settings(max_examples=400)
@@ -185,6 +185,7 @@ def test_a_cpf_by_its_check_digits_does_not_pass_for_a_batch_number(label: str, 
 def test_a_batch_number_is_kept_and_a_health_card_in_its_place_is_not() -> None:
     assert redact("lote 200000000001 refused") == "lote 200000000001 refused"
     assert redact("guia 700000000000005 refused") == "guia [number] refused"
+    assert redact("guide 52998224725, guide 20260000001") == "guide [number], guide 20260000001"
 
 
 NAMES = st.text(st.characters(categories=["Lu", "Ll"], include_characters=" "), min_size=12, max_size=30).map(

@@ -88,6 +88,24 @@ def test_any_other_reason_stands_after_a_lost_answer(reason: str) -> None:
     assert reason_after_lost_answer(reason) == reason
 
 
+def test_a_guides_refusal_after_a_lost_answer_proves_nothing() -> None:
+    refused = ReviewReason.PERMANENT_ERROR
+    assert reason_after_lost_answer(refused, guide_is_known=True) == ReviewReason.ARRIVAL_UNKNOWN
+    assert reason_after_lost_answer(MISSING, guide_is_known=True) == MISSING
+
+
+@pytest.mark.parametrize("decision", ReviewDecision)
+def test_while_arrival_is_unknown_every_decision_is_open(decision: ReviewDecision) -> None:
+    protocol = "900000000001" if decision is ReviewDecision.PROTOCOL_RECOVERED else None
+    require_allowed(CLAIM, ReviewReason.ARRIVAL_UNKNOWN, decision, protocol)
+
+
+def test_whoever_decides_learns_what_follows_from_the_payers_word_on_the_guide() -> None:
+    [first, ways] = hints(ReviewReason.PERMANENT_ERROR, LostAnswer(None, False, guide_is_known=True))
+    assert first == MAY_HAVE
+    assert all(str(decision) in ways for decision in ReviewDecision)
+
+
 def test_whoever_decides_learns_that_the_payer_may_have_it() -> None:
     assert list(hints(ReviewReason.PERMANENT_ERROR, LostAnswer(None, corrected_since=False))) == [MAY_HAVE]
 

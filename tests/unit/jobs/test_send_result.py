@@ -9,6 +9,7 @@ from domain.submission import (
     Accepted,
     AccessDenied,
     AnswerLost,
+    ArrivalUnknown,
     Failed,
     Glosa,
     ProtocolMissing,
@@ -28,6 +29,7 @@ FINISHED: tuple[Settled, ...] = (
     Accepted("P-1"),
     Accepted("P-1", GLOSAS, "450.00"),
     ProtocolMissing(),
+    ArrivalUnknown(f"DUPLICATE_CLAIM - guide 52998224725; {ERROR}", "TISS:1308"),
     Failed("TIMEOUT - no answer", "HTTP:503"),
     Failed(CUT_MIDWAY, refused=True),
     AnswerLost(ERROR, "NET:RESET", payer_down=True),
@@ -84,6 +86,7 @@ def test_the_names_under_which_sends_are_kept_stay_what_they_were() -> None:
     assert {kind: kind.stored_as for kind in get_args(Settled)} == {
         Accepted: "ACCEPTED",
         ProtocolMissing: "PROTOCOL_MISSING",
+        ArrivalUnknown: "ARRIVAL_UNKNOWN",
         Failed: "FAILED",
         AnswerLost: "ANSWER_LOST",
         AccessDenied: "ACCESS_DENIED",

@@ -1,10 +1,11 @@
 """Answers of all sorts are read by structure; only a sound receipt for this batch is an acceptance."""
 
+import re
 from datetime import timedelta
 
 import pytest
 
-from domain.submission import Accepted, AnswerLost, Failed, SendResult
+from domain.submission import Accepted, AnswerLost, Duplicate, Failed, SendResult
 from gateways.tiss.faults import DENIED, DUPLICATE, LOST, LOST_DOWN, REFUSED, TRANSIENT
 from gateways.tiss.hash import message_hash
 from gateways.tiss.judgement import Broken, HttpAnswer, judge_submission
@@ -90,6 +91,34 @@ def test_a_refusal_inside_a_200_is_a_refusal(name: str, expected: SendResult, co
     assert bare(outcome) == expected
     assert not isinstance(outcome, Accepted)
     assert outcome.code == code
+
+
+def known_guide(words: str) -> bytes:
+    """A refusal by 1308 with a text of the payer's own."""
+    text = sample("response_mensagemErro_3268_duplicado").decode("iso-8859-1").replace(">3268<", ">1308<")
+    said = f"descricaoGlosa>{words}</"
+    return re.sub(r"descricaoGlosa>[^<]*</", said, text).encode("iso-8859-1")
+
+
+def refused_guides(words: str, guides: int = 3) -> tuple[str, ...]:
+    outcome = judge_submission(HttpAnswer(200, known_guide(words)), lote(guides=guides))
+    assert isinstance(outcome, Duplicate)
+    assert (outcome.of, outcome.code) == ("guide", "TISS:1308")
+    return outcome.guides
+
+
+@pytest.mark.parametrize("words", ["GUIA GP-0002 JÁ APRESENTADA", "Guia: GP-0002.", "[GP-0002]", "(GP-0002)"])
+def test_a_guide_that_the_payer_names_is_told(words: str) -> None:
+    assert refused_guides(words) == ("GP-0002",)
+
+
+@pytest.mark.parametrize("words", ["", "GUIA JÁ APRESENTADA", "GP-00022", "Maria Silva GP-0009 52998224725"])
+def test_of_the_payers_text_nothing_but_our_own_guides_is_taken(words: str) -> None:
+    assert refused_guides(words) == ()
+
+
+def test_the_only_guide_of_a_batch_is_the_one_that_is_meant() -> None:
+    assert refused_guides("GUIA JÁ APRESENTADA", guides=1) == ("GP-0001",)
 
 
 def fault_body(word: str, *, bare: bool) -> bytes:

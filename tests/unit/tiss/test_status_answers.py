@@ -96,6 +96,13 @@ def test_a_cancellation_without_a_clear_word_is_ambiguous(body: bytes) -> None:
     assert isinstance(judge_cancel(HttpAnswer(200, body), "200000000001"), AnswerLost)
 
 
+@pytest.mark.parametrize("code", [b"3162", b"3291"])
+def test_a_cancellation_that_finds_no_protocol_says_so(code: bytes) -> None:
+    refused = sample("response_mensagemErro_1001_carteira").replace(b">1001<", b">" + code + b"<")
+    outcome = judge_cancel(HttpAnswer(200, refused), "200000000001")
+    assert outcome == Cancellation(CancelStatus.NO_SUCH_PROTOCOL, "200000000001")
+
+
 def test_glosas_of_a_status_are_read() -> None:
     reason = b"<ans:motivoGlosa><ans:codigoGlosa>1801</ans:codigoGlosa></ans:motivoGlosa>"
     glosa = b"<ans:glosaGuia>" + reason + b"</ans:glosaGuia></ans:guias>"

@@ -1,0 +1,109 @@
+"""The guides of claims as keyed hashes: which of our claims at a payer hold a guide, and can all tell?"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.batches import GIVEN_UP
+from persistence.encryption.cipher import Cipher
+from persistence.encryption.keyed_hashes import keyed_hashes, under_every_key
+from persistence.repositories.attempts import standing_arrival
+from persistence.repositories.claims import Arrival
+from persistence.tables import claim_guides as guides
+from persistence.tables import claims
+from persistence.tables.claims import GUIDES_NOT_KEPT
+
+PURPOSE = "guide numbers of claims"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptGuides:
+    """A claim's guides for storage."""
+
+    key_id: str
+    hashes: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SoughtGuides:
+    """A claim's guides, under every key there is; its payer may have several names."""
+
+    claim_id: str
+    payer_ids: Sequence[str]
+    hashes: Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A claim that holds a guide, and where it stands."""
+
+    claim_id: str
+    state: str
+
+
+def kept_guides(cipher: Cipher, numbers: Iterable[str]) -> KeptGuides:
+    """Guides as they are kept: under the key that encrypts."""
+    return KeptGuides(cipher.current, keyed_hashes(cipher, cipher.current, numbers, purpose=PURPOSE))
+
+
+def sought_guides(
+    cipher: Cipher, numbers: Iterable[str], claim_id: str, payer_ids: Sequence[str]
+) -> SoughtGuides:
+    """A claim's guides as they are looked for."""
+    return SoughtGuides(claim_id, payer_ids, under_every_key(cipher, numbers, purpose=PURPOSE))
+
+
+class Guides:
+    """Guides by payer; a claim that was given up and cannot have arrived holds none."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def keep(self, arrival: Arrival, kept: KeptGuides) -> None:
+        """Keep the guides of a claim's file, in place of those of an earlier file."""
+        claim_id = arrival.claim_id
+        await self._connection.execute(delete(guides).where(guides.c.claim_id == claim_id))
+        same = {"claim_id": claim_id, "payer_id": arrival.payer_id, "key_id": kept.key_id}
+        rows = [same | {"guide_hash": guide} for guide in sorted(kept.hashes)]
+        if rows:
+            await self._connection.execute(insert(guides), rows)
+        mine = update(claims).where(claims.c.claim_id == claim_id)
+        await self._connection.execute(mine.values(guides_of=arrival.content_hash))
+
+    async def holders(self, sought: SoughtGuides) -> Sequence[Holder]:
+        """The other claims at the payer that hold one of the guides, by id."""
+        known = (
+            and_(guides.c.key_id == key_id, guides.c.guide_hash.in_(sorted(hashes)))
+            for key_id, hashes in sought.hashes.items()
+        )
+        theirs = guides.c.payer_id.in_(sought.payer_ids) & (guides.c.claim_id != sought.claim_id)
+        ids = select(guides.c.claim_id).where(theirs, or_(*known))
+        query = select(claims.c.claim_id, claims.c.state).where(claims.c.claim_id.in_(ids), _may_hold())
+        return [Holder(*row) for row in await self._connection.execute(query.order_by(claims.c.claim_id))]
+
+    async def all_known(self, sought: SoughtGuides) -> bool:
+        """Whether every other claim at the payer has its guides on record, under a key that is here."""
+        others = claims.c.payer_id.in_(sought.payer_ids) & (claims.c.claim_id != sought.claim_id)
+        query = select(claims.c.claim_id).where(others, GUIDES_NOT_KEPT, _may_hold()).limit(1)
+        if await self._connection.scalar(query) is not None:
+            return False
+        return await self._key_ids(sought.payer_ids) <= sought.hashes.keys()
+
+    async def _key_ids(self, payer_ids: Sequence[str]) -> set[str]:
+        """The keys in use at a payer; from one to the next, since there are few among very many rows."""
+        found: set[str] = set()
+        for payer_id in payer_ids:
+            last: str | None = ""
+            while last is not None:
+                later = (guides.c.payer_id == payer_id) & (guides.c.key_id > last)
+                last = await self._connection.scalar(select(func.min(guides.c.key_id)).where(later))
+                found |= {last} if last else set()
+        return found
+
+
+def _may_hold() -> ColumnElement[bool]:
+    """What `leaves_batch_free` denies; sends are counted row by row, or PostgreSQL would read all of them."""
+    sends = select(func.count()).where(standing_arrival(claims.c.claim_id)).scalar_subquery()
+    return claims.c.state.not_in(sorted(GIVEN_UP)) | (sends > 0)

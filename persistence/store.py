@@ -32,6 +32,7 @@ from persistence.repositories.claims import Claims
 from persistence.repositories.decisions import Decisions
 from persistence.repositories.draft import DecisionDraft, Recorded
 from persistence.repositories.idempotency import IdempotencyRecords
+from persistence.repositories.incidents import Incidents
 from persistence.repositories.journal import Journal
 from persistence.repositories.leases import Leases
 from persistence.repositories.legal_holds import LegalHolds
@@ -73,6 +74,7 @@ class Transaction:
         self.export = Export(connection)
         self.holds = LegalHolds(connection)
         self.idempotency = IdempotencyRecords(connection)
+        self.incidents = Incidents(connection)
         self.journal = Journal(connection)
         self.leases = Leases(connection)
         self.notices = Notices(connection)

@@ -44,6 +44,7 @@ claims = Table(
     Column("batch_number", String(32)),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
+    Column("incident", JSON(none_as_null=True)),
     CheckConstraint("state IN ('" + "', '".join(CLAIM_STATES) + "')", name="state"),
     Index("ix_claims_state", "state", "next_retry_time"),
     Index("ix_claims_updated_at", "updated_at"),

@@ -93,6 +93,11 @@ def resume(payer: PayerArgument) -> None:
     async def go(app: App) -> None:
         change = await _orders(app).resume(payer, await app.clock.now())
         _done(change, "takes claims again")
+        if stuck := await app.store.look(lambda tx: tx.incidents.count(payer)):
+            claims = "1 claim stands on an incident" if stuck == 1 else f"{stuck} claims stand on incidents"
+            typer.echo(
+                f"{claims}: `reenvio claim resolve --payer {payer}` lets them go on (--dry-run shows)."
+            )
 
     with_app(go, quiet=False)
 

@@ -56,6 +56,15 @@ async def test_an_incident_is_kept_with_its_claim_until_the_claim_moves(scene: S
     assert row.incident is None
 
 
+async def test_a_decision_about_the_claim_ends_its_incident_too(scene: Scene) -> None:
+    deciding = job(1, "retry-submission-backoff", submissionError="TIMEOUT", retryCount=0)
+    await stuck(scene, job(1))
+    assert isinstance(await scene.handler(deciding.type).handle(deciding), Complete)
+    row = await claim(scene)
+    assert row is not None
+    assert (row.state, row.incident) == (ClaimState.WAITING, None)
+
+
 async def test_a_log_line_warns_with_claim_and_cause(scene: Scene) -> None:
     with capture_logs() as lines:
         await stuck(scene, job(1), f"why, CPF {CPF}")

@@ -7,8 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
+from pyzeebe.proto.gateway_pb2 import CancelProcessInstanceRequest
+from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
 from bpmn.names import ProcessId
 from domain.claim_state import ClaimState
@@ -149,7 +152,7 @@ async def test_after_exhausted_technical_retries_a_claim_goes_on_as_the_same_job
         assert last.attempt == len(payer.sent)
 
 
-async def test_a_lost_key_shows_with_the_waiting_claim_and_is_cancelled_although_sent(
+async def test_a_lost_key_shows_with_the_waiting_claim_which_can_be_cancelled(
     stage: Stage, reenvio: Reenvio
 ) -> None:
     async with working(stage, "keyless", TIMEOUT) as payer:
@@ -201,6 +204,24 @@ async def test_what_was_mended_in_operate_is_no_incident_here_any_more(
         assert row.incident is None
         code, said = await reenvio("claim", "resolve", claim.id.value)
         assert (code, "no incident" in said) == (1, True), said
+
+
+async def test_a_claim_whose_process_was_ended_in_operate_is_no_dead_end(
+    stage: Stage, reenvio: Reenvio
+) -> None:
+    async with working(stage, "ended", DENIED) as payer:
+        claim = await stage.run(ProcessId.SUB_06, payerId=payer.id)
+        await stage.incident(claim)
+        stub: Any = GatewayStub(stage.app.channel)
+        await stub.CancelProcessInstance(CancelProcessInstanceRequest(processInstanceKey=claim.instance))
+        payer.answer = Accepted("P-4")
+        await reenvio("payer", "resume", payer.id)
+        code, said = await reenvio("claim", "resolve", claim.id.value)
+        assert (code, f"`reenvio claim cancel {claim.id}`" in said) == (1, True), said
+        code, said = await reenvio("claim", "cancel", claim.id.value)
+        assert (code, f"{claim.id} is cancelled" in said) == (0, True), said
+        await stage.reaches(claim, ClaimState.CANCELLED)
+        assert len(payer.sent) == 1
 
 
 async def test_a_wish_that_no_worker_confirms_is_not_called_done(stage: Stage, reenvio: Reenvio) -> None:

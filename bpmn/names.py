@@ -133,6 +133,11 @@ class Variable(StrEnum):
     DECIDED_ROUND = "decidedRound"
 
     PROCESSED_COUNT = "processedCount"
+    RESOLVED_JOB = "resolvedJobKey"  # local to a task that a person began again: the job it goes on from
+
+
+CANCELLED_END = "End_ClaimCancelled"
+"""Where SUB_06 ends a claim that a person cancels."""
 
 
 def model_path(process: ProcessId) -> Path:

@@ -24,25 +24,26 @@ class IntakeTerms:
 
 def deadline_from(text: str, now: datetime, zone: tzinfo) -> datetime:
     """The moment or duration meant, never in the past; a time without offset is read in the zone."""
-    deadline = _moment(text.strip(), now, zone)
-    if deadline <= now:
-        raise unprocessable(
-            "deadline",
-            f"{deadline.isoformat(timespec='seconds')} is not in the future",
-            rule="a deadline lies ahead",
-            remedy="Give a later one, or leave it out.",
-        )
-    return deadline
+    return moment_ahead("deadline", text, now, zone)
 
 
-def _moment(text: str, now: datetime, zone: tzinfo) -> datetime:
+def moment_ahead(field: str, text: str, now: datetime, zone: tzinfo) -> datetime:
+    """The same for any field that a person fills so."""
     try:
-        duration = read_duration(text)
-        return now + duration if duration is not None else _instant(text, zone)
+        duration = read_duration(text.strip())
+        moment = now + duration if duration is not None else _instant(text.strip(), zone)
     except (ValueError, OverflowError) as error:
         raise malformed(
-            "deadline", "it is neither a moment nor a duration", rule="ISO 8601", remedy=_FORM
+            field, "it is neither a moment nor a duration", rule="ISO 8601", remedy=_FORM
         ) from error
+    if moment <= now:
+        raise unprocessable(
+            field,
+            f"{moment.isoformat(timespec='seconds')} is not in the future",
+            rule=f"a {field} lies ahead",
+            remedy="Give a later one, or leave it out.",
+        )
+    return moment
 
 
 def _instant(text: str, zone: tzinfo) -> datetime:

@@ -33,6 +33,7 @@ from persistence.repositories.decisions import Decisions
 from persistence.repositories.draft import DecisionDraft, Recorded
 from persistence.repositories.guides import Guides
 from persistence.repositories.idempotency import IdempotencyRecords
+from persistence.repositories.incidents import Incidents
 from persistence.repositories.journal import Journal
 from persistence.repositories.leases import Leases
 from persistence.repositories.legal_holds import LegalHolds
@@ -75,6 +76,7 @@ class Transaction:
         self.guides = Guides(connection)
         self.holds = LegalHolds(connection)
         self.idempotency = IdempotencyRecords(connection)
+        self.incidents = Incidents(connection)
         self.journal = Journal(connection)
         self.leases = Leases(connection)
         self.notices = Notices(connection)

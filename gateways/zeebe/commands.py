@@ -1,8 +1,9 @@
-"""Commands to the engine beyond job work: deploy models, publish messages."""
+"""Commands to the engine beyond job work: deploy models, publish messages, move an instance on."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -11,14 +12,31 @@ from typing import Any
 import grpc
 from pyzeebe import ZeebeClient
 from pyzeebe.errors import MessageAlreadyExistsError, PyZeebeError, ZeebeBackPressureError
+from pyzeebe.proto.gateway_pb2 import ModifyProcessInstanceRequest
+from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
 from domain.errors import Trouble
 
+ANSWER_SECONDS = 15.0
 CROWDED_PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 
 
 class CommandRefusedError(Trouble):
     """The engine did not take a command; the text says what to look at."""
+
+
+class InstanceGoneError(CommandRefusedError):
+    """There is no such process instance any more."""
+
+
+class ElementGoneError(CommandRefusedError):
+    """The instance is there, but an element to end or to begin is not."""
+
+
+_REFUSALS: Mapping[grpc.StatusCode, type[CommandRefusedError]] = {
+    grpc.StatusCode.NOT_FOUND: InstanceGoneError,
+    grpc.StatusCode.INVALID_ARGUMENT: ElementGoneError,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +53,25 @@ class ProcessMessage:
     message_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Modification:
+    """Ends one element of a process instance and begins another in its place, in one step.
+
+    An incident of the ended element ends with it. `variables` are the instance's, `own` the new element's.
+    """
+
+    instance: int
+    ends: int
+    begins: str
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+
 class ZeebeCommands:
     """Talks to a gateway over an open channel."""
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
+        self._stub: Any = GatewayStub(channel)  # the stubs are typed for the blocking channel only
         self._client = ZeebeClient(channel, max_connection_retries=-1)
 
     async def deploy(self, *models: Path) -> None:
@@ -66,6 +99,32 @@ class ZeebeCommands:
             raise CommandRefusedError(f"Message {message.name} was not taken: {_cause(error)}") from error
         return True
 
+    async def modify(self, modification: Modification) -> None:
+        """Move an instance on; the engine answers when it is done."""
+        request = _modify_request(modification)
+        try:
+            await _when_not_crowded(
+                partial(self._stub.ModifyProcessInstance, request, timeout=ANSWER_SECONDS)
+            )
+        except grpc.aio.AioRpcError as error:
+            kind = _REFUSALS.get(error.code(), CommandRefusedError)
+            raise kind(f"The engine did not take it: {error.code().name}: {error.details()}") from error
+
+
+def _modify_request(modification: Modification) -> ModifyProcessInstanceRequest:
+    kind = ModifyProcessInstanceRequest
+    scopes = {"": modification.variables, modification.begins: modification.own}
+    variables = [
+        kind.VariableInstruction(variables=json.dumps(dict(values)), scopeId=scope)
+        for scope, values in scopes.items()
+        if values
+    ]
+    begins = kind.ActivateInstruction(elementId=modification.begins, variableInstructions=variables)
+    ends = kind.TerminateInstruction(elementInstanceKey=modification.ends)
+    return kind(
+        processInstanceKey=modification.instance, activateInstructions=[begins], terminateInstructions=[ends]
+    )
+
 
 async def _when_not_crowded(command: Callable[[], Awaitable[object]]) -> None:
     """Ask again for some seconds while the broker has too much to do: it has not taken the command."""
@@ -73,6 +132,10 @@ async def _when_not_crowded(command: Callable[[], Awaitable[object]]) -> None:
         try:
             await command()
         except ZeebeBackPressureError:
+            await asyncio.sleep(pause)
+        except grpc.aio.AioRpcError as error:
+            if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED:
+                raise
             await asyncio.sleep(pause)
         else:
             return

@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Any, Literal, get_args
 
 import structlog
-from sqlalchemy import ColumnElement, Row, and_, bindparam, insert, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Row, and_, bindparam, insert, literal_column, null, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import CLOSABLE, ClaimState, SendBeginning, predecessors
 from persistence.database.rows import row_of
+from persistence.repositories.incidents import StuckJob, read_stuck_job
 from persistence.tables import claims
 
 DecidedState = Literal[ClaimState.WAITING, ClaimState.FAILED]
@@ -34,6 +35,7 @@ class ClaimRow:
     content_hash: str | None = None
     batch_number: str | None = None
     guides_of: str | None = None
+    incident: StuckJob | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Wanted:
 
     state: ClaimState | None = None
     payer_id: str | None = None
+    with_incident: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,8 @@ class Claims:
             query = query.where(claims.c.state == wanted.state)
         if wanted.payer_id:
             query = query.where(claims.c.payer_id == wanted.payer_id)
+        if wanted.with_incident:
+            query = query.where(claims.c.incident.is_not(None))
         return [_claim(row) for row in await self._connection.execute(query)]
 
     async def received(self, before: datetime, limit: int) -> Sequence[ClaimRow]:
@@ -181,13 +186,16 @@ class Claims:
         """
         statement = update(claims).where(claims.c.claim_id == bindparam("to_claim_id"), _DECIDABLE)
         rows = [{f"to_{name}": value for name, value in row_of(move).items()} for move in moves]
-        await self._connection.execute(statement.values(_MOVED), rows)
+        await self._connection.execute(statement.values(_MOVED | {"incident": null()}), rows)
 
     async def _update(
         self, which: ColumnElement[bool], state: ClaimState, *, now: datetime, **changes: object
     ) -> bool:
-        """A wait belongs to one state only: without a new one, `next_retry_time` is cleared."""
-        values = {"state": state, "updated_at": now, "next_retry_time": None} | changes
+        """A wait belongs to one state only: without a new one, `next_retry_time` is cleared.
+
+        Whoever moves a claim shows that its process goes on: its incident is over.
+        """
+        values = {"state": state, "updated_at": now, "next_retry_time": None, "incident": None} | changes
         return (await self._connection.execute(update(claims).where(which).values(values))).rowcount == 1
 
     async def _warn_if_kept(self, claim_id: str, state: ClaimState) -> None:
@@ -197,4 +205,5 @@ class Claims:
 
 
 def _claim(row: Row[Any]) -> ClaimRow:
-    return ClaimRow(**(dict(row._mapping) | {"state": ClaimState(row.state)}))
+    read = {"state": ClaimState(row.state), "incident": read_stuck_job(row.incident)}
+    return ClaimRow(**(dict(row._mapping) | read))

@@ -47,6 +47,7 @@ claims = Table(
     Column("guides_of", String(64)),  # the content whose guides are kept
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
+    Column("incident", JSON(none_as_null=True)),
     CheckConstraint("state IN ('" + "', '".join(CLAIM_STATES) + "')", name="state"),
     Index("ix_claims_state", "state", "next_retry_time"),
     Index("ix_claims_updated_at", "updated_at"),

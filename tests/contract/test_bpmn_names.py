@@ -9,6 +9,7 @@ import pytest
 from lxml import etree
 
 from bpmn.names import (
+    CANCELLED_END,
     ClaimOutcome,
     ErrorCode,
     Header,
@@ -137,6 +138,13 @@ def test_every_named_decision_and_no_other_leads_somewhere() -> None:
     root = parse(model_path(ProcessId.SUB_06))
     conditions = " ".join(node.text or "" for node in select(root, "//bpmn:conditionExpression"))
     assert set(re.findall(r'reviewDecision = "(\w+)"', conditions)) == values(ReviewDecision)
+
+
+def test_a_claim_that_is_cancelled_from_outside_ends_where_the_model_closes_it() -> None:
+    [end] = select(parse(model_path(ProcessId.SUB_06)), f"//bpmn:endEvent[@id='{CANCELLED_END}']")
+    [job], [header] = select(end, ".//zeebe:taskDefinition"), select(end, ".//zeebe:header")
+    assert attr(job, "type") == JobType.CLOSE_CLAIM
+    assert (attr(header, "key"), attr(header, "value")) == (Header.OUTCOME, ClaimOutcome.CANCELLED)
 
 
 @every_model

@@ -4,7 +4,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from domain.breaker import Candidate, Go, Hold, Verdict
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
 from domain.payer_status import PayerLimits, PayerState, PlannedDowntime
@@ -14,7 +13,6 @@ from persistence.store import Store
 from tests.integration.payer_stage import DOWN, PAYER, Scene
 from tests.support.builders import NOW, later
 from tests.support.tiss_samples import payer as payer_settings
-from workers.payers.admission import foreseen
 from workers.payers.limits import limits_by_payer, limits_from
 from workers.payers.orders import StaysStopped, UnknownPayer
 from workers.payers.status import overview
@@ -51,22 +49,6 @@ async def test_while_the_breaker_is_open_nothing_is_sent_and_no_attempt_is_writt
         assert await tx.attempts.count("CLM-D-1") == 0
         assert await tx.attempts.of_job(1) is None
         assert [entry.event for entry in await tx.journal.of_claim("CLM-D-1")] == ["payer_unavailable"]
-
-
-async def test_the_verdict_on_a_claim_is_foreseen_without_changing_anything(scene: Scene) -> None:
-    claim = Candidate("CLM-D-1", PAYER)
-
-    async def prospect() -> Verdict:
-        return await scene.store.look(lambda tx: foreseen(tx, claim, scene.limits, scene.moment))
-
-    assert await prospect() == Go()
-    await scene.fail_twice()
-    before = await scene.status()
-    verdict = await prospect()
-    assert isinstance(verdict, Hold)
-    assert (verdict.resume_at, verdict.reason) == (later(minutes=5), DOWN.error)
-    assert await scene.status() == before
-    assert resume_at(await scene.submit(1)) == verdict.resume_at
 
 
 async def test_on_recovery_those_that_waited_are_woken_by_deadline_and_go_at_their_slots(

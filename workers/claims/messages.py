@@ -12,6 +12,7 @@ from domain.reviews import AtPayer, ReviewDecision, at_payer, require_allowed, r
 from gateways.tiss.answers import is_protocol
 from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.repositories.claims import ClaimRow
+from persistence.repositories.incidents import StuckJob
 from persistence.store import Store, Transaction
 from workers.payers.waking import KEEP as KEEP_WAKE_UP
 
@@ -73,6 +74,22 @@ async def whether_at_payer(tx: Transaction, claim_id: str) -> AtPayer:
     return at_payer(reviews[-1].reason if reviews else None, answer_was_lost=lost)
 
 
+async def require_not_at_payer(store: Store, claim_id: str, *, although_sent: bool) -> None:
+    """Refuse to cancel what its payer has or may have, unless the person knows."""
+    if not although_sent:
+        require_cancellable(claim_id, await store.look(lambda tx: whether_at_payer(tx, claim_id)))
+
+
+def stands_on_incident(claim: ClaimRow, stuck: StuckJob) -> ClaimRefusal:
+    """The refusal of a wish that the claim's process cannot take, with the ways on."""
+    where = f"instance {stuck.process_instance_key}, job {stuck.key}"
+    return ClaimRefusal(
+        f"{claim.claim_id} was told nothing: its process stands on an incident since "
+        f"{stuck.since.isoformat(timespec='seconds')} ({where}): {stuck.message} When that is mended, "
+        f"`reenvio claim resolve {claim.claim_id}`; or end it with `reenvio claim cancel {claim.claim_id}`."
+    )
+
+
 class ClaimMessages:
     """Speaks to claims by message; the engine finds the instance by the claim's id."""
 
@@ -104,9 +121,7 @@ class ClaimMessages:
     async def cancel(self, claim_id: ClaimId, *, although_sent: bool = False) -> None:
         """Cancel a claim that waits for its time or for a person, and that its payer cannot have."""
         await self._require(claim_id, ClaimState.WAITING, ClaimState.IN_REVIEW)
-        if not although_sent:
-            where = await self._store.look(lambda tx: whether_at_payer(tx, claim_id.value))
-            require_cancellable(claim_id.value, where)
+        await require_not_at_payer(self._store, claim_id.value, although_sent=although_sent)
         await self._commands.publish(ProcessMessage(Message.CLAIM_CANCELLED, claim_id.value, {}, KEEP_WISH))
 
     async def decide_review(
@@ -127,6 +142,8 @@ class ClaimMessages:
 
     async def _require(self, claim_id: ClaimId, *states: ClaimState) -> ClaimRow:
         claim = await find_claim(self._store, claim_id)
+        if claim.incident:
+            raise stands_on_incident(claim, claim.incident)
         if claim.state not in states:
             wanted = " or ".join(states)
             raise ClaimRefusal(

@@ -10,19 +10,22 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from bpmn.names import ReviewDecision
-from domain.breaker import Candidate, Hold
 from domain.claim_state import ClaimState
 from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.store import Store
 from workers.app.composition import App
-from workers.claims.messages import find_claim
+from workers.claims.confirmation import confirmed
+from workers.claims.messages import KEEP_WISH, find_claim
 from workers.claims.protocols import Protocols, status_lines
 from workers.cli.application import ClaimArgument, with_app, with_store
+from workers.cli.steer import cancel, resolve, retry_now
 from workers.cli.submit import read_file, submit
-from workers.payers.admission import foreseen
 
 claim_app = typer.Typer(help="Hand in, start, follow and steer claims.", no_args_is_help=True)
 claim_app.command()(submit)
+claim_app.command("retry-now")(retry_now)
+claim_app.command()(cancel)
+claim_app.command()(resolve)
 ProtocolOption = Annotated[
     str | None, typer.Option("--protocol", help="The number; default: the one a damaged answer names.")
 ]
@@ -43,13 +46,14 @@ def start(claim: ClaimArgument, payer: Annotated[str, typer.Option(help="The pay
 def list_claims(
     state: Annotated[ClaimState | None, typer.Option(case_sensitive=False, help="Only these.")] = None,
     payer: Annotated[str | None, typer.Option(help="Only this payer's.")] = None,
+    incidents: Annotated[bool, typer.Option("--incidents", help="Only those that stand on one.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 100,
 ) -> None:
     """The newest claims and where they stand."""
 
     async def go(store: Store) -> None:
         async with store.reading() as tx:
-            claims = await tx.claims.newest(Wanted(state, payer), limit + 1)
+            claims = await tx.claims.newest(Wanted(state, payer, incidents), limit + 1)
         Console().print(
             _table(claims[:limit]) if claims else "No claims: hand one in with `reenvio claim submit`."
         )
@@ -91,35 +95,6 @@ def protocol(claim: ClaimArgument, number: ProtocolOption = None) -> None:
     with_app(go, quiet=False)
 
 
-@claim_app.command("retry-now")
-def retry_now(claim: ClaimArgument) -> None:
-    """Wake a waiting claim: it goes as soon as its payer takes it, and what is sent counts."""
-
-    async def go(app: App) -> None:
-        waiting = await app.messages.waiting(claim)
-        prospect = await _prospect(app, waiting)
-        new = await app.messages.wake(waiting)
-        typer.echo(f"{claim} {prospect if new else 'was woken from this wait a moment ago'}.")
-
-    with_app(go)
-
-
-@claim_app.command()
-def cancel(
-    claim: ClaimArgument,
-    although_sent: Annotated[
-        bool, typer.Option("--although-sent", help="Even if the payer has it, or may have it.")
-    ] = False,
-) -> None:
-    """Cancel a claim that waits for its time or for a person; this cannot be undone."""
-
-    async def go(app: App) -> None:
-        await app.messages.cancel(claim, although_sent=although_sent)
-        typer.echo(f"{claim} is being cancelled.")
-
-    with_app(go)
-
-
 @claim_app.command()
 def review(
     claim: ClaimArgument,
@@ -142,25 +117,16 @@ def review(
             await app.intake.correct(claim, read_file(file, app.intake.reader.terms.max_bytes))
         asks = recovers and not unchecked
         found = await _protocols(app).recovered(claim, number) if asks else number
+        before = await find_claim(app.store, claim)
         await app.messages.decide_review(claim, decision, protocol_number=found)
-        typer.echo(f"{claim}: {decision} is told to the process.")
+        after = await confirmed(app.store, before, kept=KEEP_WISH)
+        typer.echo(f"{claim}: the process took {decision}; it is {after.state} now.")
 
     with_app(go, quiet=not recovers)
 
 
 def _protocols(app: App) -> Protocols:
     return Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock)
-
-
-async def _prospect(app: App, claim: ClaimRow) -> str:
-    """What a claim that is woken now may hope for."""
-    candidate, limits = Candidate(claim.claim_id, claim.payer_id), app.payer_limits.of(claim.payer_id)
-    now = await app.clock.now()
-    verdict = await app.store.look(lambda tx: foreseen(tx, candidate, limits, now))
-    if isinstance(verdict, Hold):
-        until = f"for payer {claim.payer_id} until {_time(verdict.resume_at)}"
-        return f"is woken, but waits on {until}: {verdict.reason}"
-    return "is sent again now"
 
 
 def _table(claims: Sequence[ClaimRow]) -> Table:
@@ -175,7 +141,8 @@ def _table(claims: Sequence[ClaimRow]) -> Table:
 def _cells(claim: ClaimRow) -> tuple[str, ...]:
     due = _time(claim.next_retry_time) if claim.next_retry_time else ""
     number, reason = claim.protocol_number or "", claim.reason or ""
-    return claim.claim_id, claim.payer_id, claim.state, str(claim.retry_count), due, number, reason
+    state = f"{claim.state} (incident)" if claim.incident else claim.state
+    return claim.claim_id, claim.payer_id, state, str(claim.retry_count), due, number, reason
 
 
 def _facts(claim: ClaimRow) -> Iterator[str]:
@@ -187,7 +154,17 @@ def _facts(claim: ClaimRow) -> Iterator[str]:
         "next send": _time(claim.next_retry_time) if claim.next_retry_time else None,
         "protocol": claim.protocol_number,
     }
-    return (f"{name:10}{value}" for name, value in facts.items() if value)
+    stuck = claim.incident
+    incident = (
+        {
+            "incident": f"since {_time(stuck.since)}: {stuck.message}",
+            "instance": f"{stuck.process_instance_key}, {stuck.element_id}, job {stuck.key}",
+            "way on": f"`reenvio claim resolve {claim.claim_id}` when it is mended, or `claim cancel`",
+        }
+        if stuck
+        else {}
+    )
+    return (f"{name:10}{value}" for name, value in (facts | incident).items() if value)
 
 
 def _time(moment: datetime) -> str:

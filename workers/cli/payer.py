@@ -3,7 +3,7 @@
 import getpass
 import os
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Annotated
 
 import structlog
@@ -11,6 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from domain.intake import moment_ahead
+from domain.refusals import Refusal
 from persistence.store import Store
 from workers.app.composition import App, clock_here
 from workers.cli.application import with_app, with_store
@@ -26,20 +28,10 @@ payer_app = typer.Typer(help="See payers' health; hold their claims and let them
 log = structlog.get_logger(__name__)
 
 
-def _moment(text: str) -> datetime:
-    try:
-        at = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise typer.BadParameter("give a time such as 2025-01-12T18:00:00-03:00") from error
-    if at.tzinfo is None:
-        raise typer.BadParameter("add the offset, such as 2025-01-12T18:00:00-03:00")
-    return at
-
-
 PayerArgument = Annotated[str, typer.Argument(help="The payer's id, as in its settings.", metavar="PAYER")]
 ReasonOption = Annotated[str, typer.Option(help="Why; claims that wait show it.")]
 UntilOption = Annotated[
-    datetime | None, typer.Option(parser=_moment, metavar="TIME", help="End by itself then.")
+    str | None, typer.Option(help="End by itself then: ISO 8601, or a duration such as 4h.", metavar="TIME")
 ]
 YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask, even when claims wait.")]
 
@@ -79,9 +71,10 @@ def pause(
 
     async def go(app: App) -> None:
         now = await app.clock.now()
+        end = _end(until, now, app.policy.current().zone) if until else None
         await _confirm(app, payer, yes=yes)
-        change = await _orders(app).pause(payer, now, reason=reason, until=until)
-        _done(change, f"is paused {f'until {moment(until)}' if until else 'until you resume it'}")
+        change = await _orders(app).pause(payer, now, reason=reason, until=end)
+        _done(change, f"is paused {f'until {moment(end)}' if end else 'until you resume it'}")
 
     with_app(go, quiet=False)
 
@@ -93,6 +86,11 @@ def resume(payer: PayerArgument) -> None:
     async def go(app: App) -> None:
         change = await _orders(app).resume(payer, await app.clock.now())
         _done(change, "takes claims again")
+        if stuck := await app.store.look(lambda tx: tx.incidents.count(payer)):
+            claims = "1 claim stands on an incident" if stuck == 1 else f"{stuck} claims stand on incidents"
+            typer.echo(
+                f"{claims}: `reenvio claim resolve --payer {payer}` lets them go on (--dry-run shows)."
+            )
 
     with_app(go, quiet=False)
 
@@ -125,6 +123,13 @@ def probe(payer: Annotated[str | None, typer.Argument(help="One payer; all when 
         typer.echo(f"{woken} claims were woken.")
 
     with_app(go, quiet=False)
+
+
+def _end(until: str, now: datetime, zone: tzinfo) -> datetime:
+    try:
+        return moment_ahead("moment", until, now, zone)
+    except Refusal as refused:
+        raise typer.BadParameter(str(refused), param_hint="--until") from refused
 
 
 def _orders(app: App) -> Orders:

@@ -6,6 +6,7 @@ from bpmn.names import JobType
 from workers.jobs.close_claim import close_claim
 from workers.jobs.decisions import analyze_retry, retry_submission_backoff
 from workers.jobs.idempotent import Memory, Operation, idempotent
+from workers.jobs.incidents import noting_incidents, resumable
 from workers.jobs.maintenance import (
     anchor_audit,
     apply_retention,
@@ -45,11 +46,12 @@ def wrapped(handler: JobHandler, services: Services) -> JobHandler:
     """The handler, whose input is typed inside, in its wrappers from the inside out.
 
     A lease must outlive the time limit, so limits come first; the database may be away for an operation's
-    record too, so outages come last.
+    record too, so outages come after it. What a person began again is the same job to all of them.
     """
     handler = services.limits.applied_to(handler)
     handler = _idempotent(handler, services)
-    return outage_tolerant(handler, services.store.refuses, services.doubt)
+    handler = outage_tolerant(handler, services.store.refuses, services.doubt)
+    return noting_incidents(resumable(handler), services)
 
 
 def _idempotent(handler: JobHandler, services: Services) -> JobHandler:

@@ -91,7 +91,8 @@ def access_denied(payer_id: str, error: str) -> Incident:
     advice = (
         f"Payer {payer_id} refused our credentials: {redact(error)}. All sends to it have stopped, so that "
         "the account is not locked. Correct the credentials, then run "
-        f"`reenvio payer resume {payer_id}`, then retry this incident in Operate."
+        f"`reenvio payer resume {payer_id}`, then `reenvio claim resolve --payer {payer_id}`, "
+        "or retry this incident in Operate."
     )
     return Incident(advice, is_undone=True)
 

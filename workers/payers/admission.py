@@ -83,14 +83,6 @@ async def locked(tx: Transaction, payer_id: str, limits: PayerLimits, now: datet
     return LockedPayer(tx, Breaker(await tx.payers.lock(payer_id, now=now), limits, now))
 
 
-async def foreseen(tx: Transaction, candidate: Candidate, limits: PayerLimits, now: datetime) -> Verdict:
-    """What the verdict on the claim would be now; nothing is written down."""
-    status = await tx.payers.find(candidate.payer_id) or PayerStatus(candidate.payer_id, now)
-    wait = await tx.payers.wait_of(candidate.claim_id)
-    in_flight = await tx.payers.in_flight(candidate.payer_id, now=now)
-    return Breaker(status, limits, now).admit(_with_slot(candidate, wait), in_flight)[1]
-
-
 def _with_slot(candidate: Candidate, wait: Wait | None) -> Candidate:
     """A slot at another payer is none."""
     if wait is None or wait.payer_id != candidate.payer_id:

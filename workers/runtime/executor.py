@@ -15,7 +15,7 @@ from workers.runtime.gateway import Gateway
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.load import Load
-from workers.runtime.outcome import Fail, HandBack, Outcome
+from workers.runtime.outcome import Fail, HandBack, Outcome, incident_of
 from workers.runtime.reporting import Reporter
 
 HAND_BACK_SECONDS = 5.0
@@ -92,6 +92,8 @@ class Executor:
     async def _report(self, job: Job, outcome: Outcome, *, begun: float, until: float) -> None:
         self._answered.add(job.key)
         ended = time.monotonic()
+        if (message := incident_of(outcome, job.retries)) is not None:
+            await self.handler.on_incident(job, message)
         await self._reporter.report(job, outcome, until=max(until, ended), seconds=ended - begun)
 
     async def drain(self, seconds: float) -> None:

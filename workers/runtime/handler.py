@@ -19,12 +19,17 @@ def nothing_to_say(_job: Job) -> None:
     """A handler whose time was over has no answer of its own."""
 
 
+async def nobody_is_told(_job: Job, _message: str) -> None:
+    """An incident that the engine alone keeps."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobHandler:
     """One job type: the variables it fetches, the coroutine, and how much it may take on.
 
     A handler that may run longer than its lock has the lock extended while it runs. One that was cut short by
-    its time limit is asked for its answer once more, as `late`; without one it has failed.
+    its time limit is asked for its answer once more, as `late`; without one it has failed. `on_incident` is
+    told before the engine is that the job's process will stand still; it must not raise.
     """
 
     type: str
@@ -34,6 +39,7 @@ class JobHandler:
     time_limit: timedelta = timedelta(seconds=30)
     at_once: int = 32
     late: Callable[[Job], Outcome | None] = nothing_to_say
+    on_incident: Callable[[Job, str], Awaitable[None]] = nobody_is_told
 
 
 def blocking(work: Callable[[Job], Outcome], *, threads: int) -> Callable[[Job], Awaitable[Outcome]]:

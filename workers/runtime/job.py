@@ -23,6 +23,7 @@ class Job:
     headers: Mapping[str, str]
     variables: Mapping[str, Any]
     deadline: float | None = None
+    element_instance_key: int = 0
 
     def __repr__(self) -> str:
         """Names the job without its variables, which must not reach a log."""
@@ -40,4 +41,5 @@ def read_job(activated: ActivatedJob) -> Job:
         headers=json.loads(activated.customHeaders or "{}"),
         variables=json.loads(activated.variables or "{}"),
         deadline=activated.deadline / 1000,
+        element_instance_key=activated.elementInstanceKey,
     )

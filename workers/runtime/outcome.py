@@ -61,6 +61,17 @@ class HandBack:
 Report = Outcome | HandBack
 
 
+def incident_of(outcome: Outcome, retries: int) -> str | None:
+    """The message of the incident that this outcome raises in a job with so many retries left, if it does."""
+    match outcome:
+        case Incident(message):
+            return message
+        case Fail(message) if retries <= 1:
+            return message
+        case _:
+            return None
+
+
 def to_json(outcome: Complete | Throw) -> dict[str, Any]:
     """A stored form, so that a redelivered job can be given the very answer it got before."""
     match outcome:

@@ -6,6 +6,7 @@ import random
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import grpc
@@ -44,6 +45,7 @@ from workers.runtime.events import (
     RuntimeEvent,
     StreamsUnknown,
 )
+from workers.runtime.handler import nobody_is_told
 from workers.runtime.health import Health
 
 TYPE = "test"
@@ -69,12 +71,14 @@ async def working(
     limit: float = 4.0,
     drain: float = 5.0,
     reopen: Callable[[], grpc.aio.Channel] | None = None,
+    on_incident: Callable[[Job, str], Awaitable[None]] = nobody_is_told,
 ) -> AsyncIterator[list[RuntimeEvent]]:
     """A worker beside the block; yields its events."""
     events: list[RuntimeEvent] = []
     handler = JobHandler(
         TYPE, (), handle, lock=timedelta(seconds=lock), time_limit=timedelta(seconds=limit), at_once=at_once
     )
+    handler = replace(handler, on_incident=on_incident)
     channel, stop = open_channel(Plaintext(gateway.address)), asyncio.Event()
     options = WorkerOptions("w", random.Random(1), reopen=reopen, listener=events.append, timings=QUICK)
     worker = Worker(channel, [handler], options)
@@ -130,6 +134,28 @@ async def test_a_technical_failure_spends_retries_until_it_is_an_incident(gatewa
         await until(lambda: gateway.ledger.ended == 1)
     story = gateway.ledger.stories[key]
     assert (story.end, story.deliveries) == (End.INCIDENT, 3)
+
+
+@pytest.mark.parametrize("how", ["incident", "last retry", "crash", "too slow"])
+async def test_who_keeps_incidents_is_told_before_the_engine(gateway: FaultyGateway, how: str) -> None:
+    told: list[tuple[int, str]] = []
+
+    async def answer(_job: Job) -> Outcome:
+        if how == "crash":
+            raise RuntimeError
+        if how == "too slow":
+            await asyncio.Event().wait()
+        return Incident("why") if how == "incident" else Fail("why", timedelta())
+
+    async def keep(job: Job, message: str) -> None:
+        assert gateway.ledger.ended == 0
+        told.append((job.key, message))
+
+    async with working(gateway, answer, limit=0.05, on_incident=keep):
+        key = gateway.store.create(TYPE, {}, retries=1)
+        await until(lambda: gateway.ledger.ended == 1)
+    assert [of for of, _ in told] == [key]
+    assert gateway.ledger.stories[key].end is End.INCIDENT
 
 
 async def test_an_output_that_is_not_json_is_an_incident_that_says_so(gateway: FaultyGateway) -> None:

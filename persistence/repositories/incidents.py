@@ -1,0 +1,70 @@
+"""Incidents of claims' processes: what our own jobs raised, kept with the claim until it moves on."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.claim_state import ClaimState
+from persistence.database.dialect import insert_into
+from persistence.database.rows import row_of
+from persistence.tables import claims
+
+
+@dataclass(frozen=True, slots=True)
+class StuckJob:
+    """A job that raised an incident, and where its process stands; the engine holds the truth.
+
+    `first_key` is the key under which its work is on record: its own, or that of the job it goes on from.
+    """
+
+    message: str
+    since: datetime
+    type: str
+    key: int
+    first_key: int
+    element_id: str
+    element_instance_key: int
+    process_instance_key: int
+
+
+def read_stuck_job(stored: dict[str, Any] | None) -> StuckJob | None:
+    """The job, from what is kept."""
+    if stored is None:
+        return None
+    return StuckJob(**(stored | {"since": datetime.fromisoformat(stored["since"])}))
+
+
+class Incidents:
+    """Incidents by claim; every move of a claim clears its own."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def note(self, claim_id: str, job: StuckJob) -> bool:
+        """Keep the incident with its claim; False when no such claim is known."""
+        stored = row_of(job) | {"since": job.since.isoformat()}
+        statement = update(claims).where(claims.c.claim_id == claim_id).values(incident=stored)
+        return (await self._connection.execute(statement)).rowcount == 1
+
+    async def note_unsent(self, claim_id: str, payer_id: str, job: StuckJob) -> None:
+        """The same for a claim whose first send did not even begin: from now on it is known."""
+        row = {"claim_id": claim_id, "payer_id": payer_id, "state": ClaimState.FAILED}
+        times = {"created_at": job.since, "updated_at": job.since}
+        new = insert_into(self._connection, claims).values(row | times)
+        await self._connection.execute(new.on_conflict_do_nothing())
+        await self.note(claim_id, job)
+
+    async def clear(self, claim_id: str, job: StuckJob) -> None:
+        """Its process has gone on, unless another job of it has got stuck meanwhile."""
+        mine = claims.c.claim_id == claim_id
+        kept = await self._connection.scalar(select(claims.c.incident).where(mine).with_for_update())
+        if read_stuck_job(kept) == job:
+            await self._connection.execute(update(claims).where(mine).values(incident=None))
+
+    async def count(self, payer_id: str) -> int:
+        """How many claims to the payer stand on an incident."""
+        stuck = (claims.c.payer_id == payer_id) & claims.c.incident.is_not(None)
+        return await self._connection.scalar(select(func.count()).where(stuck)) or 0

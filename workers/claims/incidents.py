@@ -1,0 +1,103 @@
+"""The way on for a claim whose process stands on an incident: its task begins again, or the claim ends."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from bpmn.names import CANCELLED_END, JobType, Variable
+from domain.claim_state import ClaimState
+from domain.payer_status import PayerState
+from domain.refusals import ClaimRefusal
+from gateways.zeebe.commands import ElementGoneError, InstanceGoneError, Modification, ZeebeCommands
+from persistence.repositories.claims import ClaimRow
+from persistence.repositories.incidents import StuckJob
+from persistence.store import Store, Transaction
+from workers.claims.messages import require_not_at_payer
+
+
+class StuckClaims:
+    """Moves process instances on; the engine answers each time whether it did."""
+
+    def __init__(self, store: Store, commands: ZeebeCommands) -> None:
+        self._store = store
+        self._commands = commands
+
+    async def resolve(self, claim: ClaimRow, now: datetime, corrected: Mapping[str, object]) -> None:
+        """Begin the stuck task again, as the same job: what it has done before is still on record."""
+        stuck = _incident_of(claim)
+        await self._require_open_payer(claim, stuck)
+        instance = stuck.process_instance_key
+        await self._store.run(lambda tx: tx.idempotency.forget_failed(str(instance), now=now))
+        own = {str(Variable.RESOLVED_JOB): stuck.first_key}
+        try:
+            await self._commands.modify(
+                Modification(instance, stuck.element_instance_key, stuck.element_id, corrected, own)
+            )
+        except InstanceGoneError as gone:
+            raise await self._without_process(claim, stuck) from gone
+        except ElementGoneError as gone:
+            await self._store.run(lambda tx: tx.incidents.clear(claim.claim_id, stuck))
+            raise _moved_on(claim) from gone
+        await self._store.run(lambda tx: _note_resolved(tx, claim, stuck, now))
+
+    async def cancel(self, claim: ClaimRow, now: datetime, *, although_sent: bool) -> None:
+        """End the claim's process where SUB_06 ends cancelled claims; without a process, close the record."""
+        stuck = _incident_of(claim)
+        if claim.state.is_final:
+            raise ClaimRefusal(f"{claim.claim_id} is {claim.state}: it has ended.")
+        await require_not_at_payer(self._store, claim.claim_id, although_sent=although_sent)
+        instance = stuck.process_instance_key
+        try:
+            await self._commands.modify(Modification(instance, stuck.element_instance_key, CANCELLED_END))
+        except InstanceGoneError:
+            await self._store.run(lambda tx: _close(tx, claim.claim_id, now))
+        except ElementGoneError as gone:
+            raise ClaimRefusal(
+                f"{claim.claim_id} is not cancelled: its process {instance} has no {CANCELLED_END}, or went "
+                "on since. Cancel the instance in Operate, then ask again: its record is closed then."
+            ) from gone
+        else:
+            await self._store.run(lambda tx: tx.incidents.clear(claim.claim_id, stuck))
+
+    async def _require_open_payer(self, claim: ClaimRow, stuck: StuckJob) -> None:
+        if stuck.type != JobType.SUBMIT_CLAIM:
+            return
+        status = await self._store.look(lambda tx: tx.payers.find(claim.payer_id))
+        if status and status.state is PayerState.STOPPED:
+            raise ClaimRefusal(
+                f"{claim.claim_id} stays where it is: payer {claim.payer_id} refused our credentials. "
+                f"Correct them, then `reenvio payer resume {claim.payer_id}`, then ask again."
+            )
+
+    async def _without_process(self, claim: ClaimRow, stuck: StuckJob) -> ClaimRefusal:
+        if claim.state.is_final:
+            await self._store.run(lambda tx: tx.incidents.clear(claim.claim_id, stuck))
+            return _moved_on(claim)
+        return ClaimRefusal(
+            f"{claim.claim_id} has no process any more: instance {stuck.process_instance_key} ended outside "
+            f"of Reenvio. `reenvio claim cancel {claim.claim_id}` closes its record."
+        )
+
+
+def _incident_of(claim: ClaimRow) -> StuckJob:
+    if claim.incident is None:
+        raise ClaimRefusal(
+            f"{claim.claim_id} is {claim.state}, and no incident of it is on record: nothing to resolve."
+        )
+    return claim.incident
+
+
+def _moved_on(claim: ClaimRow) -> ClaimRefusal:
+    see = f"see `reenvio claim show {claim.claim_id}`"
+    return ClaimRefusal(f"{claim.claim_id}'s process does not stand there any more: {see}.")
+
+
+async def _note_resolved(tx: Transaction, claim: ClaimRow, stuck: StuckJob, now: datetime) -> None:
+    await tx.incidents.clear(claim.claim_id, stuck)
+    line = f"a person let {stuck.element_id} begin again"
+    await tx.journal.write(claim.claim_id, "incident_resolved", line, now=now)
+
+
+async def _close(tx: Transaction, claim_id: str, now: datetime) -> None:
+    await tx.payers.release(claim_id)
+    if await tx.claims.close(claim_id, ClaimState.CANCELLED, now=now, reason=None):
+        await tx.journal.write(claim_id, "cancelled", "closed by a person; its process had ended", now=now)

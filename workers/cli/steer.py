@@ -1,0 +1,144 @@
+"""`reenvio claim retry-now | cancel | resolve`: what a person asks of a claim, and whether it was taken."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import typer
+
+from bpmn.names import Variable
+from domain.claim_state import ClaimState
+from domain.errors import Trouble
+from domain.redaction import redact
+from domain.refusals import ClaimRefusal
+from persistence.repositories.claims import ClaimRow, Wanted
+from workers.app.composition import App
+from workers.claims.confirmation import confirmed
+from workers.claims.incidents import StuckClaims
+from workers.claims.messages import KEEP_WISH, find_claim
+from workers.cli.application import ClaimArgument, OptionalClaim, with_app
+from workers.payers.waking import KEEP as KEEP_WAKE_UP
+
+CORRECTABLE = (Variable.DEADLINE, Variable.RETRY_COUNT, Variable.LAST_SUBMISSION_TIME)
+AT_MOST = 10_000
+
+
+def retry_now(claim: ClaimArgument) -> None:
+    """Wake a waiting claim: it goes as soon as its payer takes it, and what is sent counts."""
+
+    async def go(app: App) -> None:
+        waiting = await app.messages.waiting(claim)
+        await app.messages.wake(waiting)
+        typer.echo(woken(await confirmed(app.store, waiting, kept=KEEP_WAKE_UP)))
+
+    with_app(go)
+
+
+def cancel(
+    claim: ClaimArgument,
+    although_sent: Annotated[
+        bool, typer.Option("--although-sent", help="Even if the payer has it, or may have it.")
+    ] = False,
+) -> None:
+    """Cancel a claim that waits for its time or for a person, or stands on an incident; cannot be undone."""
+
+    async def go(app: App) -> None:
+        found = await find_claim(app.store, claim)
+        if found.incident:
+            stuck = StuckClaims(app.store, app.commands)
+            await stuck.cancel(found, await app.clock.now(), although_sent=although_sent)
+        else:
+            await app.messages.cancel(claim, although_sent=although_sent)
+        ended = await confirmed(app.store, found, kept=KEEP_WISH, done=lambda row: row.state.is_final)
+        if ended.state is not ClaimState.CANCELLED:
+            raise ClaimRefusal(f"{claim} was not cancelled: it is {ended.state}.")
+        typer.echo(f"{claim} is cancelled.")
+
+    with_app(go)
+
+
+def resolve(
+    claim: OptionalClaim = None,
+    payer: Annotated[str | None, typer.Option(help="All claims to this payer that stand on one.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show which.")] = False,
+    corrections: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help=f"Correct {', '.join(CORRECTABLE)} first."),
+    ] = None,
+) -> None:
+    """Let a claim that stands on an incident go on: its stuck task begins again, once the cause is mended."""
+    if (claim is None) == (payer is None):
+        raise typer.BadParameter("name one claim, or all of one payer with --payer")
+    if corrections and claim is None:
+        raise typer.BadParameter("a correction is for one claim", param_hint="--set")
+    corrected = dict(_correction(text) for text in corrections or ())
+
+    async def go(app: App) -> None:
+        chosen = [await find_claim(app.store, claim)] if claim else await _stuck_at(app, payer)
+        if dry_run:
+            typer.echo("\n".join(map(_line, chosen)) or "No claim stands on an incident.")
+        elif claim:
+            await _resolve_one(app, chosen[0], corrected)
+        else:
+            await _resolve_all(app, chosen)
+
+    with_app(go)
+
+
+async def _stuck_at(app: App, payer: str | None) -> Sequence[ClaimRow]:
+    wanted = Wanted(payer_id=payer, with_incident=True)
+    return await app.store.look(lambda tx: tx.claims.newest(wanted, AT_MOST))
+
+
+async def _resolve_one(app: App, claim: ClaimRow, corrected: Mapping[str, object]) -> None:
+    await StuckClaims(app.store, app.commands).resolve(claim, await app.clock.now(), corrected)
+    typer.echo(f"{claim.claim_id} goes on: the engine has begun its task again.")
+
+
+async def _resolve_all(app: App, claims: Sequence[ClaimRow]) -> None:
+    """What one claim is refused, the others are not."""
+    refused = 0
+    for claim in claims:
+        try:
+            await _resolve_one(app, claim, {})
+        except ClaimRefusal as refusal:
+            refused += 1
+            typer.echo(str(refusal), err=True)
+    typer.echo(f"{len(claims) - refused} of {len(claims)} claims go on.")
+    if refused:
+        raise typer.Exit(Trouble.exit_code)
+
+
+def woken(claim: ClaimRow) -> str:
+    """What came of a wake-up, by the claim's record."""
+    if claim.state is ClaimState.WAITING and claim.next_retry_time:
+        until = claim.next_retry_time.isoformat(timespec="seconds")
+        held = f"is woken, but waits on for payer {claim.payer_id} until {until}"
+        return f"{claim.claim_id} {held}: {claim.reason}."
+    return f"{claim.claim_id} was woken; it is {claim.state} now."
+
+
+def _line(claim: ClaimRow) -> str:
+    stuck = claim.incident
+    since = f"since {stuck.since.isoformat(timespec='seconds')}: {stuck.message}" if stuck else "no incident"
+    return f"{claim.claim_id}  {claim.state}  {since}"
+
+
+def _correction(text: str) -> tuple[str, object]:
+    """One variable that a person corrects; its value is never repeated, it may be anything."""
+    name, _, value = text.partition("=")
+    if name not in CORRECTABLE:
+        allowed = ", ".join(CORRECTABLE)
+        raise typer.BadParameter(f"NAME=VALUE with one of {allowed}", param_hint="--set")
+    if value == "null":
+        return name, None
+    if name == Variable.RETRY_COUNT:
+        return name, _count(value)
+    if redact(value) != value or len(value) > 40:
+        raise typer.BadParameter(f"{name} is a moment such as 2026-01-15T18:00:00-03:00", param_hint="--set")
+    return name, value
+
+
+def _count(value: str) -> int:
+    if not (value.isascii() and value.isdigit() and len(value) <= 4):
+        raise typer.BadParameter(f"{Variable.RETRY_COUNT} is a whole number from 0", param_hint="--set")
+    return int(value)

@@ -1,0 +1,102 @@
+"""What is kept of a job's incident with its claim, and how such a job goes on when a person resolved it."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import structlog
+
+from bpmn.names import JobType, Variable
+from domain.claim import ClaimId
+from domain.redaction import redact
+from persistence.repositories.incidents import StuckJob
+from persistence.store import Transaction
+from workers.jobs.services import Services
+from workers.runtime.handler import JobHandler
+from workers.runtime.job import Job
+from workers.runtime.outcome import Outcome
+
+RECORDING_SECONDS = 5.0
+PAYER_ID_LENGTH = 64
+log = structlog.get_logger(__name__)
+
+
+def resumable(handler: JobHandler) -> JobHandler:
+    """The handler; a job that a person began again is a redelivery of the one that had got stuck."""
+
+    async def handle(job: Job) -> Outcome:
+        return await handler.handle(replace(job, key=_first_key(job)))
+
+    return replace(handler, variables=(*handler.variables, Variable.RESOLVED_JOB), handle=handle)
+
+
+def noting_incidents(handler: JobHandler, services: Services) -> JobHandler:
+    """The handler; what raises an incident is logged, and kept with the claim while the database answers."""
+
+    async def on_incident(job: Job, message: str) -> None:
+        why = redact(message)
+        claim_id = _claim_of(job)
+        where = {"instance": job.process_instance_key, "element": job.element_id, "job": job.key}
+        log.warning("incident", claim=claim_id, why=why, **where)
+        if claim_id:
+            await _keep(services, job, _Incident(claim_id, why))
+
+    return replace(handler, on_incident=on_incident)
+
+
+@dataclass(frozen=True, slots=True)
+class _Incident:
+    claim_id: str
+    message: str
+
+
+async def _keep(services: Services, job: Job, incident: _Incident) -> None:
+    """Best effort: the engine is told in any case, and the database may be what is away."""
+    try:
+        async with asyncio.timeout(RECORDING_SECONDS):
+            stuck = _stuck(job, incident.message, await services.clock.now())
+            await services.store.run(lambda tx: _note(tx, job, incident.claim_id, stuck))
+    except Exception as error:  # whatever it is, the engine must get its report
+        log.warning("incident_not_recorded", claim=incident.claim_id, why=type(error).__name__)
+
+
+async def _note(tx: Transaction, job: Job, claim_id: str, stuck: StuckJob) -> None:
+    """Only a claim that is ours to send becomes known by its incident."""
+    if not await tx.incidents.note(claim_id, stuck):
+        if job.type != JobType.SUBMIT_CLAIM:
+            return
+        await tx.incidents.note_unsent(claim_id, _payer_of(job), stuck)
+    await tx.journal.write(claim_id, "incident", stuck.message, now=stuck.since)
+
+
+def _stuck(job: Job, message: str, now: datetime) -> StuckJob:
+    return StuckJob(
+        message=message,
+        since=now,
+        type=job.type,
+        key=job.key,
+        first_key=_first_key(job),
+        element_id=job.element_id,
+        element_instance_key=job.element_instance_key,
+        process_instance_key=job.process_instance_key,
+    )
+
+
+def _first_key(job: Job) -> int:
+    given = job.variables.get(Variable.RESOLVED_JOB)
+    return given if type(given) is int else job.key
+
+
+def _claim_of(job: Job) -> str | None:
+    """The claim, if the process names one in its form."""
+    given = job.variables.get(Variable.CLAIM_ID)
+    try:
+        return ClaimId(given).value if isinstance(given, str) else None
+    except ValueError:
+        return None
+
+
+def _payer_of(job: Job) -> str:
+    given = job.variables.get(Variable.PAYER_ID)
+    usable = isinstance(given, str) and len(given) <= PAYER_ID_LENGTH and redact(given) == given
+    return str(given) if usable else "unknown"

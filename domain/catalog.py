@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
-_SEPARATORS = re.compile(r"[\s_\-]+")
+_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
 
 
 class ErrorClassification(StrEnum):

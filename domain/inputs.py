@@ -8,6 +8,7 @@ from datetime import UTC, datetime, tzinfo
 from domain.claim import CLAIM_ID_MAX, CLAIM_ID_SHAPE, ClaimId, is_claim_id
 from domain.decision import RetryRequest
 from domain.errors import InvalidInput
+from domain.legible import legible
 from domain.policy import EmptyError, Policy
 from domain.redaction import bound, redact, shorten
 
@@ -69,8 +70,9 @@ def _claim_id(value: object, policy: Policy) -> ClaimId:
 
 
 def _submission_error(value: object, policy: Policy) -> str:
-    if isinstance(value, str) and value.strip():
-        return bound(value)
+    text = legible(value) if isinstance(value, str) else ""
+    if text.strip():
+        return bound(text)
     assumes_transient = policy.profile.empty_error is EmptyError.ASSUME_TRANSIENT
     if assumes_transient and (value is None or isinstance(value, str)):
         return ""
@@ -83,10 +85,11 @@ def _submission_error(value: object, policy: Policy) -> str:
 
 
 def _error_code(value: object, policy: Policy) -> str | None:
-    if value is None or value == "":
+    code = legible(value).strip() if isinstance(value, str) else value
+    if code is None or code == "":
         return None
-    if isinstance(value, str) and _CODE.fullmatch(value):
-        return value
+    if isinstance(code, str) and _CODE.fullmatch(code):
+        return redact(code)  # what is proven later is what was kept
     raise _Requirement(
         ERROR_CODE,
         rule=policy.profile.rules.empty_error,

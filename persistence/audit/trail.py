@@ -47,7 +47,7 @@ def _received(draft: DecisionDraft) -> dict[str, object]:
     last_sent = draft.decision.last_submission_time
     return {
         "submissionError": draft.decision.last_error,
-        "submissionErrorCode": redact(draft.error_code) if draft.error_code else None,
+        "submissionErrorCode": redact(draft.error_code or "").strip() or None,
         "lastSubmissionTime": iso_time(last_sent) if last_sent else None,
         "retryCount": draft.asked_count,
         "processInstanceKey": draft.process_instance_key,

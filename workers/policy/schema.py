@@ -24,6 +24,7 @@ def _is_entry(text: str) -> str:
 Name = Annotated[str, StringConstraints(pattern=r"^[\w.\-]{1,40}$")]
 Word = Annotated[str, StringConstraints(pattern=r"^[^\W_][\w \-]{2,59}$")]
 Codes = list[Annotated[str, StringConstraints(pattern=r"^\d{3,4}(-\d{3,4})?$")]]
+Digits = list[Annotated[str, StringConstraints(pattern=r"^\d{1,2}$")]]
 Symbols = list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]{2,60}$")]]
 Entries = list[Annotated[str, AfterValidator(_is_entry)]]
 Minutes = Annotated[float, Field(allow_inf_nan=False, ge=0, le=525_600)]
@@ -102,6 +103,7 @@ class CategoryPart(_Part):
     faults: Symbols = []
     soap: Symbols = []
     net: Symbols = []
+    cancel: Digits = []
     ambiguous: list[str] = []
 
     def category(self, name: str) -> Category:
@@ -122,6 +124,7 @@ class CategoryPart(_Part):
             *(f"FAULT:{word}" for word in self.faults),
             *(f"SOAP:{word}" for word in self.soap),
             *(f"NET:{word}" for word in self.net),
+            *(f"CANCEL:{status}" for status in self.cancel),
         )
 
 

@@ -118,7 +118,7 @@ def test_lint_finds_a_reserve_that_leaves_no_retry() -> None:
 
 def test_lint_finds_words_that_overlap_and_says_who_wins() -> None:
     text = default_text().replace(
-        'words = ["NETWORK_ERROR"]', 'words = ["NETWORK_ERROR", "DUPLICATE_CLAIM_CHECK_DOWN"]'
+        'words = ["NETWORK_ERROR", ', 'words = ["NETWORK_ERROR", "DUPLICATE_CLAIM_CHECK_DOWN", '
     )
     found = findings(parse_policy(text), "overlapping-words")
     assert '"DUPLICATE_CLAIM_CHECK_DOWN" (NETWORK_ERROR) also contains "DUPLICATE_CLAIM"' in found

@@ -89,7 +89,7 @@ async def test_bil_005_case_9_3_invalid_patient_data_needs_correction(working: S
         ({"retryCount": "2"}, "BIL-005", {"retryCount": 2}),
         ({"submissionError": 503}, "BIL-005-V4", {"submissionError": "503"}),
         ({"lastSubmissionTime": "yesterday"}, "BIL-005", {"lastSubmissionTime": None}),
-        ({"deadline": "tomorrow"}, "ANS IN 41/2018", {"deadline": None}),
+        ({"deadline": "tomorrow"}, "BIL-005 10.1", {"deadline": None}),
     ],
 )
 async def test_a_rejected_input_is_an_incident_that_an_operator_can_mend(

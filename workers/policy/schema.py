@@ -79,7 +79,7 @@ class RulesPart(_Part):
     empty_error: Line
     retry_count: Line
     last_submission_time: Line
-    deadline: Line = "ANS IN 41/2018, art. 5"
+    deadline: Line = "BIL-005 10.1"
 
 
 class ProfilePart(_Part):

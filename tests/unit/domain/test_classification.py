@@ -194,8 +194,9 @@ def test_a_login_refused_in_words_is_never_retried(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("HTTP_503", "SERVICE_UNAVAILABLE"), ("ERROR_503", "SERVICE_UNAVAILABLE"), ("HTTP_STATUS_504", "TIMEOUT"),
-     ("erro_504", "TIMEOUT"), ("HTTP_500", "SERVER_ERROR"), ("Error 429", "RATE_LIMIT")],
+    [("HTTP_503", "SERVICE_UNAVAILABLE"), ("ERROR_503", "SERVICE_UNAVAILABLE"),
+     ("HTTP_STATUS_504", "TIMEOUT"), ("erro_504", "TIMEOUT"), ("HTTP_500", "SERVER_ERROR"),
+     ("Error 429", "RATE_LIMIT")],
 )  # fmt: skip
 def test_labelled_statuses_that_pass_are_transient(text: str, name: str) -> None:
     assert retried(text).classification is ErrorClassification.TRANSIENT

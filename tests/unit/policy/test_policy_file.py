@@ -7,7 +7,7 @@ import pytest
 
 from domain.backoff import RetryLimits
 from domain.errors import InvalidPolicy
-from domain.policy import EmptyError, GiveUp
+from domain.policy import EmptyError, GiveUp, RuleIds
 from workers.policy import PolicySource, load_policy, parse_policy
 from workers.policy.file import FILE_MAX_BYTES, default_text
 
@@ -146,3 +146,9 @@ def test_a_reload_of_a_bad_file_keeps_the_old_policy_and_says_so(tmp_path: Path)
     with pytest.raises(InvalidPolicy, match=r"choose 1 to 50; policy 1\+\w{8} stays in force"):
         source.reload()
     assert source.current() is before
+
+
+def test_no_deadline_is_said_to_follow_from_a_norm_that_nobody_could_confirm() -> None:
+    assert {profile.rules.deadline for profile in load_policy().profiles.values()} == {"BIL-005 10.1"}
+    assert RuleIds("a", "b", "c", "d").deadline == "BIL-005 10.1"
+    assert "IN 41" not in default_text()

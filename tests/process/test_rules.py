@@ -80,6 +80,7 @@ async def test_bil_005_case_9_3_invalid_patient_data_needs_correction(working: S
     variables = working.records.variables(claim.instance)
     assert variables["errorClassification"] == "PERMANENT"
     assert variables["submissionError"] == "INVALID_PATIENT_DATA - CPF inválido"
+    assert variables["responsibleTeam"] == "REGISTRATION"
 
 
 @pytest.mark.parametrize(
@@ -116,6 +117,7 @@ async def test_a_model_may_ask_for_an_answer_instead_of_an_error(working: Stage,
     variables = working.records.variables(claim.instance)
     assert variables["shouldRetry"] is False
     assert variables["nextRetryTime"] is None
+    assert variables["responsibleTeam"] == "REGISTRATION"
 
 
 async def test_a_model_may_set_limits_of_its_own(working: Stage, tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from domain.catalog import Category, ErrorClassification
+from domain.catalog import Category, ErrorClassification, Team
 from domain.policy import EmptyError, GiveUp, Shape
 
 
@@ -97,6 +97,7 @@ class CategoryPart(_Part):
 
     class_: Annotated[Literal["permanent", "transient"], Field(alias="class")]
     meaning: str = ""
+    team: Team | None = None
     words: list[Word] = []
     tiss: Codes = []
     http: Codes = []
@@ -105,6 +106,14 @@ class CategoryPart(_Part):
     net: Symbols = []
     cancel: Digits = []
     ambiguous: list[str] = []
+
+    @model_validator(mode="after")
+    def _only_what_is_permanent_has_a_team(self) -> "CategoryPart":
+        if self.team and self.class_ == "transient":
+            raise ValueError(
+                f"a transient category has no team: spent retries reach {Team.BILLING_MANAGEMENT}"
+            )
+        return self
 
     def category(self, name: str) -> Category:
         """The domain's category; fault words are recognised in the error text, too."""
@@ -115,6 +124,7 @@ class CategoryPart(_Part):
             words=(*self.words, *self.faults),
             codes=self._codes(),
             ambiguous=tuple(self.ambiguous),
+            team=self.team,
         )
 
     def _codes(self) -> tuple[str, ...]:

@@ -183,7 +183,7 @@ def test_a_wrong_time_says_so() -> None:
 def test_a_refused_time_shows_its_form_and_the_form_asked_for(
     variable: str, value: object, form: str
 ) -> None:
-    line = str(rejection(**{variable: value}))
+    line = str(rejection(BIL_004, **{variable: value}))
     assert line.startswith(f"Variable {variable} is {form}: {variable} must be an ISO 8601 date and time")
     assert "such as 2025-01-1" in line
     assert "[number]" not in line

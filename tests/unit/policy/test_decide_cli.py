@@ -59,6 +59,9 @@ def test_json_of_a_bpmn_error_and_exit_3(arguments: tuple[str, ...], code: str) 
     assert result.exit_code == 3
     answer = json.loads(result.stdout)
     assert answer["bpmnError"] == code
+    assert answer["responsibleTeam"] == (
+        "REGISTRATION" if code == "PERMANENT_ERROR" else "BILLING_MANAGEMENT"
+    )
     assert answer["errorClassification"] in ("PERMANENT", "TRANSIENT")
     assert answer["policyVersion"] == load_policy().label
     assert answer["message"]

@@ -125,6 +125,13 @@ def test_lint_finds_words_that_overlap_and_says_who_wins() -> None:
     assert "DUPLICATE_CLAIM wins" in found
 
 
+def test_lint_finds_a_permanent_category_without_a_team() -> None:
+    text = default_text().replace('team = "OPERATIONS"\nmeaning = "login refused', 'meaning = "login refused')
+    found = findings(parse_policy(text), "no-team")
+    assert found.startswith("ACCESS_DENIED names no team: its errors reach BILLING_MANAGEMENT")
+    assert "no-team" not in names(POLICY)
+
+
 def test_lint_names_the_payer_whose_limits_are_unwise() -> None:
     policy = parse_policy(default_text() + "[payers.302147.limits]\njitter_percent = 0\n")
     assert "payer 302147: all first retries wait 5 min" in findings(policy, "no-jitter")
@@ -151,6 +158,11 @@ def test_diff_tells_settings_waits_and_classes() -> None:
         PolicyChange("entry TIMED_OUT", "transient, TIMEOUT", None),
         PolicyChange("entry TISS:1412", "transient, SERVICE_UNAVAILABLE", "permanent, TOTALS_DIFFER"),
     }
+
+
+def test_diff_tells_whom_errors_reach_from_now_on() -> None:
+    text = default_text().replace('team = "OPERATIONS"\nmeaning = "login refused', 'meaning = "login refused')
+    assert diff(POLICY, parse_policy(text)) == (PolicyChange("team of ACCESS_DENIED", "OPERATIONS", None),)
 
 
 def test_diff_tells_what_changes_for_a_payer() -> None:

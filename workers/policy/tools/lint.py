@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from domain.backoff import RetryLimits, base_wait
-from domain.catalog import Category, entry_key
+from domain.catalog import Category, Team, entry_key
 from domain.policy import Policy
 from workers.policy.tools import cover
 
@@ -23,7 +23,7 @@ class Advice:
 def lint(policy: Policy) -> tuple[Advice, ...]:
     """Check the policy and each payer's own limits."""
     own = [advice for payer, part in policy.payers.items() for advice in _payer(policy, payer, part)]
-    return (*_limits(policy), *_overlaps(policy), *_memory(policy), *own)
+    return (*_limits(policy), *_overlaps(policy), *_teams(policy), *_memory(policy), *own)
 
 
 def _payer(policy: Policy, payer: str, own: Policy) -> Iterator[Advice]:
@@ -180,6 +180,16 @@ def _overlaps(policy: Policy) -> Iterator[Advice]:
         for other, longer in entries:
             if category is not other and entry_key(word) in entry_key(longer):
                 yield _overlap(category, word, other, longer)
+
+
+def _teams(policy: Policy) -> Iterator[Advice]:
+    for category in policy.catalog.categories:
+        if category.permanent and category.team is None:
+            yield Advice(
+                "no-team",
+                f"{category.name} names no team: its errors reach {Team.BILLING_MANAGEMENT}",
+                f"add team = one of {', '.join(Team)}",
+            )
 
 
 def _overlap(category: Category, word: str, other: Category, longer: str) -> Advice:

@@ -4,6 +4,7 @@ from enum import StrEnum
 from importlib import resources
 from pathlib import Path
 
+from domain.catalog import Team as Team
 from domain.reviews import ReviewDecision as ReviewDecision
 from domain.reviews import ReviewReason as ReviewReason
 
@@ -79,13 +80,6 @@ class PolicyHeader(StrEnum):
     ON_GIVE_UP = "onGiveUp"
 
 
-class RecipientGroup(StrEnum):
-    """Who is told when no retry can help."""
-
-    BILLING_MANAGEMENT = "BILLING_MANAGEMENT"
-    REGISTRATION = "REGISTRATION"
-
-
 class Template(StrEnum):
     """The text of a notification."""
 
@@ -125,6 +119,8 @@ class Variable(StrEnum):
     MAX_RETRIES = "maxRetries"
     ORIGINAL_ERROR = "originalError"
     POLICY_VERSION = "policyVersion"
+    RESPONSIBLE_TEAM = "responsibleTeam"
+    RECIPIENT_GROUP = "recipientGroup"
 
     REVIEW_ID = "reviewId"
     REVIEW_REASON = "reviewReason"

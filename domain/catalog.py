@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
-_SEPARATORS = re.compile(r"[\s_\-]+")
+_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
 
 
 class ErrorClassification(StrEnum):
@@ -18,6 +18,14 @@ class ErrorClassification(StrEnum):
     PERMANENT = "PERMANENT"
     UNKNOWN = "UNKNOWN"
     UNKNOWN_TRANSIENT = "UNKNOWN_TRANSIENT"
+
+
+class Team(StrEnum):
+    """Who can mend what no retry can."""
+
+    REGISTRATION = "REGISTRATION"
+    BILLING_MANAGEMENT = "BILLING_MANAGEMENT"
+    OPERATIONS = "OPERATIONS"
 
 
 class Origin(StrEnum):
@@ -32,7 +40,8 @@ class Origin(StrEnum):
 class Category:
     """One kind of error: its class, and the words and `SCHEME:CODE` codes that show it.
 
-    After an entry listed in `ambiguous` the claim may have arrived although the answer did not.
+    After an entry listed in `ambiguous` the claim may have arrived although the answer did not. A permanent
+    error reaches the `team`; where none is named, billing management.
     """
 
     name: str
@@ -41,6 +50,7 @@ class Category:
     words: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     ambiguous: tuple[str, ...] = ()
+    team: Team | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +62,7 @@ class Finding:
     matched: str | None = None
     origin: Origin = Origin.NOWHERE
     ambiguous: bool = False
+    team: Team = Team.BILLING_MANAGEMENT
 
     @property
     def permanent(self) -> bool:
@@ -125,7 +136,8 @@ def _words(categories: Iterable[Category]) -> Entries:
 def _finding(category: Category, entry: str, origin: Origin) -> Finding:
     classes = ErrorClassification
     classification = classes.PERMANENT if category.permanent else classes.TRANSIENT
-    return Finding(classification, category.name, entry, origin, entry in category.ambiguous)
+    team = category.team or Team.BILLING_MANAGEMENT
+    return Finding(classification, category.name, entry, origin, entry in category.ambiguous, team)
 
 
 def entry_key(entry: str) -> str:

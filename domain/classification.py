@@ -7,11 +7,14 @@ from domain.catalog import Catalog, Entries, ErrorClassification, Finding, Origi
 
 UNKNOWN_REFUSAL = "UNKNOWN_REFUSAL"
 
-_ENDS = r"(?!\w|[.,\-/]\d)"
+_ENDS = r"(?![^\W_]|[.,\-/_]\d)"
+_LABELS = ("HTTP", "STATUS", "ERRO", "RESPO")
 _HTTP = re.compile(
-    r"(?<![A-Z0-9])(?:HTTP(?:/\d(?:\.\d)?)?|STATUS)(?:[\s_\-]{0,3}(?:STATUS|CODE|ERROR|ERRO)){0,2}"
-    r"[\s:=#\-]{0,3}([1-5]\d\d)" + _ENDS
+    r"(?<![A-Z0-9])(?:CODIGO|COD)?(?:HTTPS?(?:/\d(?:\.\d)?)?|STATUS|ERROR?|RESPONSE|RESPOSTA)"
+    r"(?:[\s_\-]{0,3}(?:HTTP|STATUS|CODE|CODIGO|COD|ERROR?|RESPONSE)){0,3}"
+    r"[\s:=#_>\"'(\[\-]{0,4}([1-5]\d\d)" + _ENDS
 )
+_ONLY_A_STATUS = re.compile(r"\W*([1-5]\d\d)\W*")
 _TISS = re.compile(r"(?<![A-Z0-9])(?:TISS|(?:CODIGO)?GLOSA)[\s:=#>\"'\-]{0,4}(\d{4})" + _ENDS)
 
 
@@ -48,7 +51,9 @@ def _by_code(catalog: Catalog, code: str, origin: Origin) -> Finding | None:
 
 
 def _labelled_codes(plain_text: str) -> Iterator[str]:
-    if "HTTP" in plain_text or "STATUS" in plain_text:
+    if alone := _ONLY_A_STATUS.fullmatch(plain_text):
+        yield f"HTTP:{alone[1]}"
+    if any(label in plain_text for label in _LABELS):
         yield from (f"HTTP:{match[1]}" for match in _HTTP.finditer(plain_text))
     if "TISS" in plain_text or "GLOSA" in plain_text:
         yield from (f"TISS:{match[1]}" for match in _TISS.finditer(plain_text))

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TypedDict
 
 from domain.backoff import BackoffCalculation, calculate, derive_draw
-from domain.catalog import ErrorClassification, Finding
+from domain.catalog import ErrorClassification, Finding, Team
 from domain.claim import ClaimId
 from domain.classification import classify
 from domain.deadline import TooLate, fit, fitted_reason
@@ -89,10 +89,20 @@ class Exhausted(Decided):
 
     cause: Cause = Cause.RETRIES
 
+    @property
+    def team(self) -> Team:
+        """Whom it reaches, whatever the last error was."""
+        return Team.BILLING_MANAGEMENT
+
 
 @dataclass(frozen=True, slots=True)
 class Permanent(Decided):
     """No retry can mend the error; a person corrects it. `retry_count` is unchanged."""
+
+    @property
+    def team(self) -> Team:
+        """Whom it reaches: the team of the entry that decided."""
+        return self.finding.team
 
 
 Decision = Retry | Exhausted | Permanent

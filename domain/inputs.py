@@ -1,15 +1,16 @@
 """Reads a request from process variables, and says by rule number what is wrong with them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from domain.claim import ClaimId, ClaimIdForm
 from domain.decision import RetryRequest
 from domain.errors import InvalidInput
+from domain.legible import legible
 from domain.policy import EmptyError, Policy
-from domain.redaction import bound, redact, shorten
+from domain.redaction import NUMBER, bound, redact, shorten
 
 CLAIM_ID = "claimId"
 SUBMISSION_ERROR = "submissionError"
@@ -22,6 +23,7 @@ VARIABLES = (CLAIM_ID, SUBMISSION_ERROR, ERROR_CODE, RETRY_COUNT, LAST_SUBMISSIO
 _COUNT_MAX = 2**31 - 1
 _CODE = re.compile(r"[A-Za-z]{2,12}:[\w.\-]{1,64}", re.ASCII)
 _ZONE_NAME = re.compile(r"\[[\w/+\-]{1,40}\]$")
+_DIGIT = re.compile(r"\d")
 _SHOWN_MAX = 80
 _CLAIM_ID_EXAMPLES = {ClaimIdForm.CLM: "CLM-001-1234567890", ClaimIdForm.REFERENCE: "GUIDE-2025-0017"}
 
@@ -35,11 +37,11 @@ class _Requirement:
     problem: str
     advice: str
 
-    def broken_by(self, value: object) -> InvalidInput:
+    def broken_by(self, value: object, show: Callable[[object], str] | None = None) -> InvalidInput:
         """The error to raise for a value."""
         return InvalidInput(
             f"Variable {self.variable}",
-            shown(value),
+            (show or shown)(value),
             rule=self.rule,
             problem=self.problem,
             remedy=f"{self.advice}; then retry the incident in Operate.",
@@ -71,8 +73,9 @@ def _claim_id(value: object, policy: Policy) -> ClaimId:
 
 
 def _submission_error(value: object, policy: Policy) -> str:
-    if isinstance(value, str) and value.strip():
-        return bound(value)
+    text = legible(value) if isinstance(value, str) else ""
+    if text.strip():
+        return bound(text)
     assumes_transient = policy.profile.empty_error is EmptyError.ASSUME_TRANSIENT
     if assumes_transient and (value is None or isinstance(value, str)):
         return ""
@@ -85,10 +88,11 @@ def _submission_error(value: object, policy: Policy) -> str:
 
 
 def _error_code(value: object, policy: Policy) -> str | None:
-    if value is None or value == "":
+    code = legible(value).strip() if isinstance(value, str) else value
+    if code is None or code == "":
         return None
-    if isinstance(value, str) and _CODE.fullmatch(value):
-        return value
+    if isinstance(code, str) and _CODE.fullmatch(code):
+        return redact(code)  # what is proven later is what was kept
     raise _Requirement(
         ERROR_CODE,
         rule=policy.profile.rules.empty_error,
@@ -104,10 +108,11 @@ def _retry_count(value: object, policy: Policy) -> int:
     whole = int(value) if isinstance(value, float) and value.is_integer() else value
     if isinstance(whole, int) and not isinstance(whole, bool) and 0 <= whole <= _COUNT_MAX:
         return whole
+    end = policy.limits.max_retries
     raise _Requirement(
         RETRY_COUNT,
         rule=policy.profile.rules.retry_count,
-        problem=f"retryCount must be a whole number from 0 to {_COUNT_MAX}",
+        problem=f"retryCount must be a whole number, 0 or more; {end} retries are the end",
         advice=_count_advice(value),
     ).broken_by(value)
 
@@ -128,7 +133,7 @@ def _last_submission_time(value: object, policy: Policy) -> datetime | None:
         rule=policy.profile.rules.last_submission_time,
         problem="lastSubmissionTime must be an ISO 8601 date and time, or null",
         advice="Set lastSubmissionTime to a time such as 2025-01-12T10:40:00-03:00, or to null",
-    ).broken_by(value)
+    ).broken_by(value, _shown_time)
 
 
 def read_deadline(value: object, policy: Policy) -> datetime | None:
@@ -142,7 +147,7 @@ def read_deadline(value: object, policy: Policy) -> datetime | None:
         rule=policy.profile.rules.deadline,
         problem="deadline must be an ISO 8601 date and time, or null for none",
         advice="Set deadline to a time such as 2025-01-14T10:40:00-03:00, or to null",
-    ).broken_by(value)
+    ).broken_by(value, _shown_time)
 
 
 def _instant(text: str, zone: tzinfo) -> datetime | None:
@@ -168,3 +173,16 @@ def shown(value: object) -> str:
             return f'the text "{shorten(redact(value), _SHOWN_MAX)}"'
         case _:
             return f"a {type(value).__name__}"
+
+
+def _shown_time(value: object) -> str:
+    """What was given for a time: its form where the digits may be a person's."""
+    match value:
+        case bool():
+            return shown(value)
+        case int() | float():
+            return "a number"
+        case str() if NUMBER in redact(value):
+            return f'a text of the form "{shorten(redact(_DIGIT.sub("#", value)), _SHOWN_MAX)}"'
+        case _:
+            return shown(value)

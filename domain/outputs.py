@@ -50,6 +50,7 @@ def error_variables(decision: Exhausted | Permanent) -> dict[str, object]:
         "shouldRetry": False,
         "errorClassification": decision.classification.value,
         "errorCategory": decision.finding.category,
+        "responsibleTeam": decision.team.value,
         "retryReason": decision.reason,
         "retryCount": decision.retry_count,
         "maxRetries": decision.max_retries,
@@ -101,6 +102,7 @@ def _give_up_outputs(decision: Exhausted | Permanent) -> dict[str, object]:
         "retryReason": decision.reason,
         "backoffMinutes": 0,
         "errorCode": error_code(decision),
+        "responsibleTeam": decision.team.value,
     }
 
 

@@ -42,7 +42,7 @@ class RuleIds:
     empty_error: str
     retry_count: str
     last_submission_time: str
-    deadline: str = "ANS IN 41/2018, art. 5"
+    deadline: str = "BIL-005 10.1"
 
 
 @dataclass(frozen=True, slots=True)

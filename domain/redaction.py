@@ -1,9 +1,9 @@
 """Takes personal data out of error texts; when in doubt it removes too much."""
 
 import re
-import unicodedata
 
 from domain.check_digits import is_personal
+from domain.legible import legible
 
 TEXT_MAX = 1_000
 INPUT_MAX = 16_384
@@ -51,9 +51,7 @@ _NUMBER_HINTS = ("cpf", "cns", "rg", "cart", "matr", "/")
 
 def redact(text: str) -> str:
     """Give the text on one line, bounded, without numbers, addresses and known fields of persons."""
-    bounded = bound(text)
-    if not bounded.isprintable():
-        bounded = _visible(bounded)
+    bounded = bound(legible(text))
     if _is_suspect(bounded):
         bounded = _SCAN.sub(_replacement, bounded)
     return shorten(bounded.replace("\n", " "))
@@ -71,15 +69,6 @@ def bound(text: str, limit: int = INPUT_MAX) -> str:
 def shorten(text: str, limit: int = TEXT_MAX) -> str:
     """Cut an already redacted text for storage and display."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _visible(text: str) -> str:
-    """Blanks and controls as spaces, line ends kept; invisible characters go, they could hide a number."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else _blank(letter) for letter in text)
-
-
-def _blank(letter: str) -> str:
-    return " " if letter.isspace() or unicodedata.category(letter) == "Cc" else ""
 
 
 def _is_suspect(text: str) -> bool:

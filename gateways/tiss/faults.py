@@ -1,7 +1,7 @@
 """The fault map: one table that says what each failure means for the batch.
 
-Codes are the policy's (`SCHEME:CODE`); each error text begins with a word of the rules' lists, so that
-a policy without the code still classifies it alike.
+Codes are the policy's (`SCHEME:CODE`); each error text begins with a word of the policy's lists, so that
+the text alone is classified as its code is.
 """
 
 from dataclasses import dataclass, replace
@@ -44,7 +44,9 @@ FAULTS: dict[str, Fault] = {
     ),
     "NET:BUSY": Fault(TRANSIENT, "TEMPORARY_ERROR", "all our connections to the payer are in use"),
     "NET:CERTIFICATE": Fault(
-        REFUSED, "CERTIFICATE", "the payer's certificate is not trusted: set ca_file, or ask the payer"
+        REFUSED,
+        "CERTIFICATE_NOT_TRUSTED",
+        "the payer's certificate is not trusted: set ca_file, or ask the payer",
     ),
     "NET:CLIENT_CERTIFICATE": Fault(DENIED, "UNAUTHORIZED", "the payer refuses our certificate"),
     # the network, after the last byte had left: it may have arrived

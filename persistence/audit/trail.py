@@ -31,7 +31,7 @@ def trail_of(draft: DecisionDraft) -> Iterator[AuditDraft]:
 def _events(draft: DecisionDraft) -> Iterator[tuple[str, dict[str, object]]]:
     decision = draft.decision
     yield RECEIVED, _received(draft)
-    yield CLASSIFIED, _classified(decision)
+    yield CLASSIFIED, _classified(decision) | _team(decision)
     yield COUNTER_CHECKED, {"retryCount": draft.asked_count, "maxRetries": decision.max_retries}
     if isinstance(decision, Retry):
         yield BACKOFF_COMPUTED, _computed(decision)
@@ -47,7 +47,7 @@ def _received(draft: DecisionDraft) -> dict[str, object]:
     last_sent = draft.decision.last_submission_time
     return {
         "submissionError": draft.decision.last_error,
-        "submissionErrorCode": redact(draft.error_code) if draft.error_code else None,
+        "submissionErrorCode": redact(draft.error_code or "").strip() or None,
         "lastSubmissionTime": iso_time(last_sent) if last_sent else None,
         "retryCount": draft.asked_count,
         "processInstanceKey": draft.process_instance_key,
@@ -68,6 +68,10 @@ def _classified(decision: Decision) -> dict[str, object]:
         "matchedEntry": finding.matched,
         "origin": finding.origin.value,
     }
+
+
+def _team(decision: Decision) -> dict[str, object]:
+    return {} if isinstance(decision, Retry) else {"responsibleTeam": decision.team.value}
 
 
 def _computed(decision: Retry) -> dict[str, object]:

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.backoff import RetryLimits
-from domain.catalog import Category, ErrorClassification, catalog_of
+from domain.catalog import Category, ErrorClassification, Team, catalog_of
 from domain.claim import ClaimIdForm
 from domain.limit_rules import LimitRule
 from domain.policy import EmptyError, GiveUp, Policy, Profile, RuleIds, Shape
@@ -104,4 +104,5 @@ def _profile(kept: dict[str, Any]) -> Profile:
 
 def _category(kept: dict[str, Any]) -> Category:
     lists = {name: tuple(entries) for name, entries in kept.items() if isinstance(entries, list)}
-    return Category(**(kept | lists))
+    team = kept.get("team")  # documents of earlier versions name none
+    return Category(**(kept | lists | {"team": team and Team(team)}))

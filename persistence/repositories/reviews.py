@@ -1,23 +1,25 @@
 """What reaches people: reviews to decide and notices to read."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from persistence.database.dialect import among
 from persistence.tables import notices, reviews
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A claim that waits for a person, and why; the round counts its reviews from 0."""
+    """A claim that waits for a person, why, and for whom; the round counts its reviews from 0."""
 
     claim_id: str
     round: int
     reason: str
     detail: str | None
+    team: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Reviews:
             "round": review.round,
             "reason": review.reason,
             "detail": review.detail,
+            "team": review.team,
             "opened_at": now,
         }
         done = await self._connection.execute(insert(reviews).values(row).returning(reviews.c.review_id))
@@ -55,11 +58,21 @@ class Reviews:
     async def of_claim(self, claim_id: str) -> Sequence[Review]:
         """The claim's reviews, oldest first."""
         query = (
-            select(reviews.c.claim_id, reviews.c.round, reviews.c.reason, reviews.c.detail)
+            select(reviews.c.claim_id, reviews.c.round, reviews.c.reason, reviews.c.detail, reviews.c.team)
             .where(reviews.c.claim_id == claim_id)
             .order_by(reviews.c.review_id)
         )
         return [Review(*row) for row in await self._connection.execute(query)]
+
+    async def teams(self, claim_ids: Collection[str]) -> Mapping[str, str]:
+        """Which team each claim's latest review waits for, where it names one."""
+        query = (
+            select(reviews.c.claim_id, reviews.c.team)
+            .where(among(self._connection, reviews.c.claim_id, claim_ids))
+            .order_by(reviews.c.review_id)
+        )
+        latest = {row.claim_id: row.team for row in await self._connection.execute(query)}
+        return {claim_id: team for claim_id, team in latest.items() if team}
 
 
 class Notices:

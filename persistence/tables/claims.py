@@ -112,6 +112,7 @@ reviews = Table(
     Column("reason", String(64), nullable=False),
     Column("detail", Text),
     Column("opened_at", UtcDateTime, nullable=False),
+    Column("team", String(32)),
     UniqueConstraint("job_key", name="uq_reviews_job_key"),
     Index("ix_reviews_claim_id", "claim_id"),
     Index("ix_reviews_opened_at", "opened_at"),

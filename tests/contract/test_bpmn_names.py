@@ -16,9 +16,9 @@ from bpmn.names import (
     JobType,
     Message,
     ProcessId,
-    RecipientGroup,
     ReviewDecision,
     ReviewReason,
+    Team,
     Template,
     Variable,
     model_path,
@@ -116,13 +116,27 @@ def test_error_codes_are_exactly_the_named_ones() -> None:
 @pytest.mark.parametrize(
     ("header", "allowed"),
     [
-        (Header.RECIPIENT_GROUP, RecipientGroup),
         (Header.TEMPLATE, Template),
         (Header.OUTCOME, ClaimOutcome),
     ],
 )
 def test_a_header_takes_exactly_its_named_values(header: Header, allowed: type[StrEnum]) -> None:
     assert everywhere(f"//zeebe:header[@key='{header}']", "value") == values(allowed)
+
+
+def test_a_fixed_recipient_is_one_of_the_teams() -> None:
+    assert everywhere(f"//zeebe:header[@key='{Header.RECIPIENT_GROUP}']", "value") <= values(Team)
+
+
+def test_a_permanent_error_is_told_to_the_team_that_the_decision_names() -> None:
+    root = parse(model_path(ProcessId.SUB_06))
+    for boundary in select(root, "//bpmn:boundaryEvent[@attachedToRef='Task_DecideRetry']"):
+        passed_on = {attr(io, "target"): attr(io, "source") for io in select(boundary, ".//zeebe:output")}
+        assert passed_on[Variable.RESPONSIBLE_TEAM] == f"={Variable.RESPONSIBLE_TEAM}"
+    [told] = select(root, "//bpmn:serviceTask[@id='Task_NotifyTeam']//zeebe:input")
+    assert (attr(told, "source"), attr(told, "target")) == (
+        f"={Variable.RESPONSIBLE_TEAM}", Variable.RECIPIENT_GROUP
+    )  # fmt: skip
 
 
 def test_headers_are_exactly_the_named_ones() -> None:

@@ -88,6 +88,7 @@ async def test_bil_005_case_9_3_invalid_patient_data_needs_correction(working: S
     variables = working.records.variables(claim.instance)
     assert variables["errorClassification"] == "PERMANENT"
     assert variables["submissionError"] == "INVALID_PATIENT_DATA - CPF inválido"
+    assert variables["responsibleTeam"] == "REGISTRATION"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ async def test_bil_005_case_9_3_invalid_patient_data_needs_correction(working: S
         ({"retryCount": "2"}, "BIL-005", {"retryCount": 2}),
         ({"submissionError": 503}, "BIL-005-V4", {"submissionError": "503"}),
         ({"lastSubmissionTime": "yesterday"}, "BIL-005", {"lastSubmissionTime": None}),
-        ({"deadline": "tomorrow"}, "ANS IN 41/2018", {"deadline": None}),
+        ({"deadline": "tomorrow"}, "BIL-005 10.1", {"deadline": None}),
     ],
 )
 async def test_a_rejected_input_is_an_incident_that_an_operator_can_mend(
@@ -124,6 +125,7 @@ async def test_a_model_may_ask_for_an_answer_instead_of_an_error(working: Stage,
     variables = working.records.variables(claim.instance)
     assert variables["shouldRetry"] is False
     assert variables["nextRetryTime"] is None
+    assert variables["responsibleTeam"] == "REGISTRATION"
 
 
 async def test_a_model_may_set_limits_of_its_own(working: Stage, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from bpmn.names import ProcessId, ReviewDecision
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerState, PayerStatus
@@ -39,14 +41,28 @@ async def test_a_transient_error_waits_on_the_timer_and_then_succeeds(working: S
     assert (await working.ended(claim))[-1] == "End_ClaimAccepted"
 
 
-async def test_a_permanent_error_reaches_the_registration_team_without_a_retry(working: Stage) -> None:
-    claim = await working.start(BAD_PROCEDURE)
+@pytest.mark.parametrize(
+    ("line", "team"),
+    [
+        (BAD_PROCEDURE, "BILLING_MANAGEMENT"),  # RN-BIL-004 9.2
+        (FailLine(error="INVALID_PATIENT_DATA - CPF inválido"), "REGISTRATION"),  # RN-BIL-005 9.3
+        (FailLine(error="MESSAGE_INVALID - schema", code="FAULT:SchemaInvalido"), "OPERATIONS"),
+        (FailLine(error="TISS 9999"), "BILLING_MANAGEMENT"),
+    ],
+    ids=["procedure", "patient", "schema", "unknown refusal"],
+)
+async def test_a_permanent_error_reaches_the_team_of_its_entry_without_a_retry(
+    working: Stage, line: FailLine, team: str
+) -> None:
+    claim = await working.start(line)
     await working.reaches(claim, ClaimState.IN_REVIEW)
     async with working.app.store.transaction() as tx:
         [notice] = await tx.notices.of_claim(claim.id.value)
         [review] = await tx.reviews.of_claim(claim.id.value)
-    assert notice.recipient == "REGISTRATION"
+    assert (notice.recipient, notice.template) == (team, "permanent-error")
     assert review.reason == "PERMANENT_ERROR"
+    assert review.team == team
+    assert working.records.variables(claim.instance)["responsibleTeam"] == team
     assert working.payers.sends(claim.id) == 1
     assert "End_ClaimAccepted" not in working.records.completed(claim.instance)
 
@@ -61,7 +77,9 @@ async def test_five_retries_without_success_reach_billing_management(working: St
     assert working.payers.sends(claim.id) == 6
     async with working.app.store.transaction() as tx:
         [notice] = await tx.notices.of_claim(claim.id.value)
+        [review] = await tx.reviews.of_claim(claim.id.value)
     assert notice.recipient == "BILLING_MANAGEMENT"
+    assert review.team == "BILLING_MANAGEMENT"
 
 
 async def test_retry_now_wakes_a_waiting_claim_before_its_time(working: Stage) -> None:

@@ -1,6 +1,6 @@
 """`reenvio claim submit | start | list | show | ...`: claims from the command line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -54,8 +54,10 @@ def list_claims(
     async def go(store: Store) -> None:
         async with store.reading() as tx:
             claims = await tx.claims.newest(Wanted(state, payer, incidents), limit + 1)
+            in_review = [claim.claim_id for claim in claims if claim.state is ClaimState.IN_REVIEW]
+            teams = await tx.reviews.teams(in_review)
         Console().print(
-            _table(claims[:limit]) if claims else "No claims: hand one in with `reenvio claim submit`."
+            _table(claims[:limit], teams) if claims else "No claims: hand one in with `reenvio claim submit`."
         )
         if len(claims) > limit:
             typer.echo(f"The newest {limit}; there are more: see --limit, --state, --payer.")
@@ -71,7 +73,8 @@ def show(claim: ClaimArgument) -> None:
         found = await find_claim(store, claim)
         async with store.reading() as tx:
             story = await tx.journal.of_claim(claim.value)
-        for line in _facts(found):
+            team = (await tx.reviews.teams([claim.value])).get(claim.value)
+        for line in _facts(found, team if found.state is ClaimState.IN_REVIEW else None):
             typer.echo(line)
         for entry in story:
             typer.echo(f"{_time(entry.at)}  {entry.event:18}  {entry.detail}")
@@ -129,12 +132,12 @@ def _protocols(app: App) -> Protocols:
     return Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock)
 
 
-def _table(claims: Sequence[ClaimRow]) -> Table:
+def _table(claims: Sequence[ClaimRow], teams: Mapping[str, str]) -> Table:
     longest = max(len(claim.claim_id) for claim in claims)
     first = Column("claim", min_width=longest)  # an id that is cut short helps nobody
-    table = Table(first, "payer", "state", "retries", "next send", "protocol", "reason")
+    table = Table(first, "payer", "state", "retries", "next send", "protocol", "reason", "team")
     for claim in claims:
-        table.add_row(*_cells(claim))
+        table.add_row(*_cells(claim), teams.get(claim.claim_id, ""))
     return table
 
 
@@ -145,9 +148,10 @@ def _cells(claim: ClaimRow) -> tuple[str, ...]:
     return claim.claim_id, claim.payer_id, state, str(claim.retry_count), due, number, reason
 
 
-def _facts(claim: ClaimRow) -> Iterator[str]:
+def _facts(claim: ClaimRow, team: str | None) -> Iterator[str]:
     facts = {
         "state": claim.state,
+        "team": team,
         "payer": claim.payer_id,
         "batch": claim.batch_number,
         "deadline": _time(claim.deadline) if claim.deadline else None,

@@ -1,8 +1,11 @@
 """notify: records a notice to a group of people; sending it by mail comes with the mail lanes."""
 
 from datetime import datetime
+from typing import Annotated
 
-from bpmn.names import Header, JobType
+from pydantic import Field
+
+from bpmn.names import Header, JobType, Team
 from persistence.repositories.reviews import Notice
 from persistence.store import Transaction
 from workers.jobs.services import Services
@@ -12,16 +15,18 @@ from workers.runtime.outcome import Complete, Incident, Outcome
 
 
 class Input(JobInput):
-    """Which claim it is about."""
+    """Which claim it is about, and whom to tell where the process knows it."""
 
     claim_id: str
+    recipient_group: Annotated[Team, Field(strict=False)] | None = None
 
 
 def notify(services: Services) -> JobHandler:
-    """The handler; recipient and template come from the task's headers."""
+    """The handler; the task's headers name template and recipient, unless a variable names the recipient."""
 
     async def handle(job: Job, given: Input) -> Outcome:
-        recipient, template = job.headers.get(Header.RECIPIENT_GROUP), job.headers.get(Header.TEMPLATE)
+        recipient = given.recipient_group or job.headers.get(Header.RECIPIENT_GROUP)
+        template = job.headers.get(Header.TEMPLATE)
         if not recipient or not template:
             return Incident(
                 f"{job.element_id} lacks the task headers {Header.RECIPIENT_GROUP} and {Header.TEMPLATE}. "

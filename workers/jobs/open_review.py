@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Annotated
 
-from bpmn.names import JobType
+from pydantic import Field
+
+from bpmn.names import JobType, Team
 from domain.claim_state import ClaimState
 from domain.redaction import redact
 from domain.reviews import LostAnswer, hints, reason_after_lost_answer
@@ -18,13 +21,14 @@ from workers.runtime.outcome import Complete, Outcome
 
 
 class Input(JobInput):
-    """Which claim, and why."""
+    """Which claim, why, and for whom."""
 
     claim_id: str
     review_reason: str
     review_round: int | None = None
     submission_error: str | None = None
     retry_reason: str | None = None
+    responsible_team: Annotated[Team, Field(strict=False)] | None = None
 
 
 def open_review(services: Services) -> JobHandler:
@@ -32,11 +36,20 @@ def open_review(services: Services) -> JobHandler:
 
     async def handle(job: Job, given: Input) -> Outcome:
         now = await services.clock.now()
-        review = Review(given.claim_id, given.review_round or 0, given.review_reason, _detail(given))
-        review_id = await services.store.run(lambda tx: _open(tx, review, job.key, now))
+        review_id = await services.store.run(lambda tx: _open(tx, _review(given), job.key, now))
         return Complete({"reviewId": review_id})
 
     return JobHandler(type=JobType.OPEN_REVIEW, variables=Input.names(), handle=typed(Input, handle))
+
+
+def _review(given: Input) -> Review:
+    return Review(
+        given.claim_id,
+        given.review_round or 0,
+        given.review_reason,
+        detail=_detail(given),
+        team=given.responsible_team,
+    )
 
 
 def _detail(given: Input) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from domain.catalog import Category, ErrorClassification
+from domain.catalog import Category, ErrorClassification, Team
 from domain.claim import ClaimIdForm
 from domain.limit_rules import LimitRule
 from domain.policy import EmptyError, GiveUp, Shape
@@ -26,6 +26,7 @@ def _is_entry(text: str) -> str:
 Name = Annotated[str, StringConstraints(pattern=r"^[\w.\-]{1,40}$")]
 Word = Annotated[str, StringConstraints(pattern=r"^[^\W_][\w \-]{2,59}$")]
 Codes = list[Annotated[str, StringConstraints(pattern=r"^\d{3,4}(-\d{3,4})?$")]]
+Digits = list[Annotated[str, StringConstraints(pattern=r"^\d{1,2}$")]]
 Symbols = list[Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]{2,60}$")]]
 Entries = list[Annotated[str, AfterValidator(_is_entry)]]
 Minutes = Annotated[float, Field(allow_inf_nan=False, ge=0, le=525_600)]
@@ -88,7 +89,7 @@ class RulesPart(_Part):
     empty_error: Line
     retry_count: Line
     last_submission_time: Line
-    deadline: Line = "ANS IN 41/2018, art. 5"
+    deadline: Line = "BIL-005 10.1"
 
 
 class ProfilePart(_Part):
@@ -106,13 +107,23 @@ class CategoryPart(_Part):
 
     class_: Annotated[Literal["permanent", "transient"], Field(alias="class")]
     meaning: str = ""
+    team: Team | None = None
     words: list[Word] = []
     tiss: Codes = []
     http: Codes = []
     faults: Symbols = []
     soap: Symbols = []
     net: Symbols = []
+    cancel: Digits = []
     ambiguous: list[str] = []
+
+    @model_validator(mode="after")
+    def _only_what_is_permanent_has_a_team(self) -> "CategoryPart":
+        if self.team and self.class_ == "transient":
+            raise ValueError(
+                f"a transient category has no team: spent retries reach {Team.BILLING_MANAGEMENT}"
+            )
+        return self
 
     def category(self, name: str) -> Category:
         """The domain's category; fault words are recognised in the error text, too."""
@@ -123,6 +134,7 @@ class CategoryPart(_Part):
             words=(*self.words, *self.faults),
             codes=self._codes(),
             ambiguous=tuple(self.ambiguous),
+            team=self.team,
         )
 
     def _codes(self) -> tuple[str, ...]:
@@ -132,6 +144,7 @@ class CategoryPart(_Part):
             *(f"FAULT:{word}" for word in self.faults),
             *(f"SOAP:{word}" for word in self.soap),
             *(f"NET:{word}" for word in self.net),
+            *(f"CANCEL:{status}" for status in self.cancel),
         )
 
 

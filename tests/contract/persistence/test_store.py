@@ -101,7 +101,7 @@ async def test_a_send_that_never_left_is_not_counted(store: Store) -> None:
 
 async def test_reviews_and_notices_are_kept_once_per_job(store: Store) -> None:
     review, notice = (
-        Review(CLAIM, 0, "PERMANENT_ERROR", "why"),
+        Review(CLAIM, 0, "PERMANENT_ERROR", "why", "REGISTRATION"),
         Notice(CLAIM, "REGISTRATION", "permanent-error"),
     )
     async with store.transaction() as tx:
@@ -112,6 +112,16 @@ async def test_reviews_and_notices_are_kept_once_per_job(store: Store) -> None:
         assert not await tx.notices.record(notice, job_key=1, now=NOW)
         assert await tx.reviews.of_claim(CLAIM) == [review]
         assert await tx.notices.of_claim(CLAIM) == [notice]
+
+
+async def test_the_team_of_a_claim_is_that_of_its_latest_review(store: Store) -> None:
+    async with store.transaction() as tx:
+        for job, (claim, team) in enumerate(
+            [(CLAIM, "REGISTRATION"), ("CLM-2-2", "OPERATIONS"), (CLAIM, "OPERATIONS"), ("CLM-3-3", None)]
+        ):
+            await tx.reviews.open(Review(claim, 0, "PERMANENT_ERROR", None, team), job_key=job, now=NOW)
+        assert await tx.reviews.teams([CLAIM, "CLM-3-3"]) == {CLAIM: "OPERATIONS"}
+        assert await tx.reviews.teams([]) == {}
 
 
 async def test_the_journal_is_read_in_order_from_where_one_left_off(store: Store) -> None:

@@ -119,15 +119,22 @@ def test_503_as_a_whole_token_is_transient(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["HTTP 401", "http/1.1 401 Unauthorised", "HTTP/2 401", "HTTP status 401", "HTTP status code: 401",
-     "status=401", "Status Code 401", "HTTP_ERROR 401", "HTTP-401", "HTTP error #401", "http erro 401"],
+     "status=401", "Status Code 401", "HTTP_ERROR 401", "HTTP-401", "HTTP error #401", "http erro 401",
+     "HTTP_401", "HTTP_STATUS_401", "HTTP STATUS 403", "HTTPS 403", "Error 403", "ERROR_401", "erro 401",
+     "Error code: 401", "código de erro 403", "codigoErro=401", "Código HTTP 401", "código de status: 403",
+     "statusCode: 401", '{"status": 403}', "<status>401</status>", "HTTP response code: 401", "response 403",
+     "resposta 401", "Erro HTTP (401)", "HTTP_401_X", "SERVER_ERROR: HTTP_403", "TIMEOUT, then HTTP_401"],
 )  # fmt: skip
 def test_labelled_http_codes_are_read_from_the_text(text: str) -> None:
     assert category(text) == "ACCESS_DENIED"
 
 
 @pytest.mark.parametrize(
-    "text", ["401", "code 401", "XHTTP 401", "HTTP 4012", "HTTP 401.5", "HTTP 401-1", "HTTP 40", "HTTP 901"]
-)
+    "text",
+    ["code 401", "XHTTP 401", "HTTP 4012", "HTTP 401.5", "HTTP 401-1", "HTTP 40", "HTTP 901", "guia 401",
+     "erro na guia 401", "401 guias", "the batch has 403 guides", "status da guia 403", "_401", "R$ 401,00",
+     "ERROR_4012", "CLM-001-401", "erro de 12/03/401"],
+)  # fmt: skip
 def test_other_numbers_are_no_http_codes(text: str) -> None:
     assert category(text) is None
 
@@ -161,6 +168,88 @@ def test_the_official_timeout_text_is_transient() -> None:
 )  # fmt: skip
 def test_case_accents_and_separators_do_not_matter(text: str, name: str) -> None:
     assert category(text) == name
+
+
+@pytest.mark.parametrize("text", ["401", "403", " 401 ", "401.", "(403)", "#401", "[401]"])
+def test_401_and_403_as_the_whole_text_are_refused_credentials(text: str) -> None:
+    assert category(text) == "ACCESS_DENIED"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["INVALID LOGIN", "invalid_credentials", "Invalid credentials for user x", "Bad credentials",
+     "login inválido", "Login invalido", "LOGIN-INVÁLIDO", "senha expirada", "senha inválida",
+     "Usuário ou senha inválidos", "usuário/senha incorretos", "A senha está incorreta",
+     "senha bloqueada", "credenciais inválidas", "CREDENCIAIS INVALIDAS", "credencial expirada",
+     "falha de autenticação", "Falha na autenticacao", "erro de autenticação", "Authentication failed",
+     "authentication failure", "invalid username or password", "Incorrect username", "wrong password",
+     "password expired", "The password has expired", "Password is incorrect", "login failed",
+     "Login incorrect", "Logon failure", "login expirado", "usuário bloqueado", "Account locked",
+     "acesso negado", "Access denied", "token inválido", "invalid token", "Expired token", "Unauthorised"],
+)  # fmt: skip
+def test_a_login_refused_in_words_is_never_retried(text: str) -> None:
+    for said in (text, text.upper(), f"TIMEOUT; {text}", text.replace(" ", "_")):
+        assert given_up(said).finding.category == "ACCESS_DENIED", said
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("HTTP_503", "SERVICE_UNAVAILABLE"), ("ERROR_503", "SERVICE_UNAVAILABLE"),
+     ("HTTP_STATUS_504", "TIMEOUT"), ("erro_504", "TIMEOUT"), ("HTTP_500", "SERVER_ERROR"),
+     ("Error 429", "RATE_LIMIT")],
+)  # fmt: skip
+def test_labelled_statuses_that_pass_are_transient(text: str, name: str) -> None:
+    assert retried(text).classification is ErrorClassification.TRANSIENT
+    assert category(text) == name
+
+
+PROSE = {
+    "INVALID_PATIENT_DATA": (
+        "Dados de paciente inválidos", "dados do paciente inválidos", "dados inválidos", "CPF inválido",
+        "invalid patient data", "invalid data", "beneficiário não encontrado", "patient not found",
+    ),
+    "INSURANCE_EXPIRED": (
+        "convênio vencido", "plano expirado", "cobertura vencida", "carteirinha vencida", "insurance expired",
+        "coverage expired",
+    ),
+    "AUTHORIZATION_DENIED": (
+        "Autorização expirada", "Autorização negada", "autorização vencida", "autorização inválida",
+        "sem autorização", "procedimento não autorizado", "authorization expired", "authorisation denied",
+        "expired authorization", "procedure not authorized",
+    ),
+    "PAYER_NOT_FOUND": (
+        "operadora não encontrada", "Operadora inexistente", "convênio não encontrado", "payer not found",
+        "unknown insurer",
+    ),
+    "INVALID_PROCEDURE_CODE": (
+        "Código de procedimento inexistente", "procedimento inválido", "código de procedimento inválido",
+        "procedimento não encontrado", "invalid procedure", "procedure code not found",
+    ),
+    "NOT_COVERED": (
+        "procedimento não coberto", "cobertura negada", "sem cobertura", "procedure not covered",
+        "coverage denied",
+    ),
+    "DUPLICATE_CLAIM": (
+        "Conta duplicada", "duplicidade", "cobrança em duplicidade", "guia duplicada", "conta já apresentada",
+        "duplicate claim", "claim already submitted",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in PROSE.items() for text in texts])
+def test_permanent_kinds_that_the_rules_name_in_prose_are_entries(name: str, text: str) -> None:
+    for said in (text, text.upper(), plain(text).lower(), plain(text).replace(" ", "_"), f"TIMEOUT. {text}"):
+        assert given_up(said).finding.category == name, said
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Timeout de rede", "Indisponibilidade temporária do sistema TISS", "Erro de conexão",
+     "Sobrecarga momentânea", "rate limit", "Serviço indisponível", "Falha temporária", "falha de rede"],
+)  # fmt: skip
+def test_transient_kinds_that_the_rules_name_in_prose_are_entries(text: str) -> None:
+    for said in (text, text.upper(), plain(text).replace(" ", "_")):
+        assert retried(said).classification is ErrorClassification.TRANSIENT, said
 
 
 @pytest.mark.parametrize("code", ["FAULT:LoginInvalido", "HTTP:401", "HTTP:403"])

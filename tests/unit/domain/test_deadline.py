@@ -172,7 +172,7 @@ def test_a_bad_deadline_is_rejected_with_field_rule_and_remedy(policy: Policy, v
         decided("TIMEOUT", policy, deadline=value)
     line = str(rejected.value)
     assert line.startswith("Variable deadline is ")
-    assert "(rule ANS IN 41/2018, art. 5)" in line
+    assert "(rule BIL-005 10.1)" in line
     assert "2025-01-14T10:40:00-03:00, or to null; then retry the incident in Operate." in line
 
 

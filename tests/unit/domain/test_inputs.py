@@ -56,13 +56,14 @@ def test_a_count_is_a_whole_number(value: object, count: int) -> None:
 def test_another_count_is_rejected(value: object) -> None:
     error = rejection(retryCount=value)
     assert error.rule == "BIL-004-V5"
-    assert "whole number from 0" in error.problem
+    assert error.problem == "retryCount must be a whole number, 0 or more; 5 retries are the end"
 
 
 def test_a_count_as_text_comes_with_advice() -> None:
     assert str(rejection(retryCount="2")) == (
-        'Variable retryCount is the text "2": retryCount must be a whole number from 0 to 2147483647 (rule '
-        "BIL-004-V5). Set retryCount to the number 2, without quotes; then retry the incident in Operate."
+        'Variable retryCount is the text "2": retryCount must be a whole number, 0 or more; 5 retries are '
+        "the end (rule BIL-004-V5). Set retryCount to the number 2, without quotes; then retry the "
+        "incident in Operate."
     )
     assert rejection(retryCount=" 3 ").remedy.startswith("Set retryCount to the number 3, without quotes")
     assert rejection(retryCount="9" * 10).remedy.startswith(
@@ -169,6 +170,23 @@ def test_a_wrong_time_says_so() -> None:
         "time, or null (rule BIL-004 3.1). Set lastSubmissionTime to a time such as "
         "2025-01-12T10:40:00-03:00, or to null; then retry the incident in Operate."
     )
+
+
+@pytest.mark.parametrize("variable", ["lastSubmissionTime", "deadline"])
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [("12/01/2025 10:40", 'a text of the form "##/##/#### ##:##"'), (1736678400, "a number"),
+     (1736678400.5, "a number"), ("2025-01-12", 'a text of the form "####-##-##"'),
+     ("529.982.247-25", 'a text of the form "###.###.###-##"'), ("noon", 'the text "noon"'),
+     (2**70, "a number"), (True, "True"), ([1], "a list")],
+)  # fmt: skip
+def test_a_refused_time_shows_its_form_and_the_form_asked_for(
+    variable: str, value: object, form: str
+) -> None:
+    line = str(rejection(BIL_004, **{variable: value}))
+    assert line.startswith(f"Variable {variable} is {form}: {variable} must be an ISO 8601 date and time")
+    assert "such as 2025-01-1" in line
+    assert "[number]" not in line
 
 
 @pytest.mark.parametrize(

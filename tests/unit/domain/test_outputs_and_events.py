@@ -24,6 +24,7 @@ def test_a_returned_refusal_says_why_and_names_the_code() -> None:
         "retryReason": "Permanent error DUPLICATE_CLAIM, no retry",
         "backoffMinutes": 0,
         "errorCode": "PERMANENT_ERROR",
+        "responsibleTeam": "BILLING_MANAGEMENT",
     }
 
 
@@ -43,6 +44,7 @@ def test_a_bpmn_error_has_code_message_and_variables_without_personal_data() -> 
             "shouldRetry": False,
             "errorClassification": "PERMANENT",
             "errorCategory": "INVALID_PATIENT_DATA",
+            "responsibleTeam": "REGISTRATION",
             "retryReason": "Permanent error INVALID_PATIENT_DATA, no retry",
             "retryCount": 0,
             "maxRetries": 5,

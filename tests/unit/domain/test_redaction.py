@@ -54,6 +54,7 @@ REMOVED = [
     ("paciente: Maria da Silva, 503", "paciente: [removed], 503"),
     ("Beneficiário : João | TIMEOUT", "Beneficiário : [removed]| TIMEOUT"),
     ("nome=Maria\nTIMEOUT", "nome=[removed] TIMEOUT"),
+    ("nome:\n\n\n\nMaria", "nome: [removed]"),
     ('{"nome": "Maria \\"X\\" Silva", "ok": 1}', '{"nome": [removed], "ok": 1}'),
     ("{'patientName': 'Maria, Silva'}", "{'patientName': [removed]}"),
     ("{'nome': 'Maria \\'X\\' Silva'}", "{'nome': [removed]}"),
@@ -128,7 +129,7 @@ def test_other_words_are_no_fields(word: str) -> None:
 
 
 def test_the_result_is_one_printable_line() -> None:
-    assert redact("a\r\nb\tc\x00d\u202ee\ud800f") == "a  b c def"
+    assert redact("a\r\nb\tc\x00d\u202ee\ud800f") == "a b cdef"
 
 
 def test_the_result_is_bounded() -> None:

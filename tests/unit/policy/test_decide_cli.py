@@ -60,6 +60,9 @@ def test_json_of_a_bpmn_error_and_exit_3(arguments: tuple[str, ...], code: str) 
     assert result.exit_code == 3
     answer = json.loads(result.stdout)
     assert answer["bpmnError"] == code
+    assert answer["responsibleTeam"] == (
+        "REGISTRATION" if code == "PERMANENT_ERROR" else "BILLING_MANAGEMENT"
+    )
     assert answer["errorClassification"] in ("PERMANENT", "TRANSIENT")
     assert answer["policyVersion"] == load_policy().label
     assert answer["message"]
@@ -73,7 +76,7 @@ def test_json_of_a_bpmn_error_and_exit_3(arguments: tuple[str, ...], code: str) 
      (("--claim-id", "CLM-1-1", "--error", "e", "--retry-count", "two"), "BIL-004-V5"),
      (("--claim-id", "CLM-1-1", "--error", "e", "--retry-count", "1.5"), "BIL-004-V5"),
      (("--claim-id", "CLM-1-1", "--error", "e", "--now", "noon"), "ISO 8601"),
-     (("--claim-id", "CLM-1-1", "--error", "e", "--deadline", "soon"), "ANS IN 41/2018, art. 5"),
+     (("--claim-id", "CLM-1-1", "--error", "e", "--deadline", "soon"), "BIL-005 10.1"),
      (("--claim-id", "CLM-1-1", "--error", "e", "--header", "maxRetries=x"), "task headers")],
 )  # fmt: skip
 def test_rejected_input_is_one_line_and_exit_2(arguments: tuple[str, ...], rule: str) -> None:

@@ -142,11 +142,18 @@ def test_lint_finds_a_reserve_that_leaves_no_retry() -> None:
 
 def test_lint_finds_words_that_overlap_and_says_who_wins() -> None:
     text = default_text().replace(
-        'words = ["NETWORK_ERROR"]', 'words = ["NETWORK_ERROR", "DUPLICATE_CLAIM_CHECK_DOWN"]'
+        'words = ["NETWORK_ERROR", ', 'words = ["NETWORK_ERROR", "DUPLICATE_CLAIM_CHECK_DOWN", '
     )
     found = findings(parse_policy(text), "overlapping-words")
     assert '"DUPLICATE_CLAIM_CHECK_DOWN" (NETWORK_ERROR) also contains "DUPLICATE_CLAIM"' in found
     assert "DUPLICATE_CLAIM wins" in found
+
+
+def test_lint_finds_a_permanent_category_without_a_team() -> None:
+    text = default_text().replace('team = "OPERATIONS"\nmeaning = "login refused', 'meaning = "login refused')
+    found = findings(parse_policy(text), "no-team")
+    assert found.startswith("ACCESS_DENIED names no team: its errors reach BILLING_MANAGEMENT")
+    assert "no-team" not in names(POLICY)
 
 
 def test_lint_names_the_payer_whose_limits_are_unwise() -> None:
@@ -178,6 +185,11 @@ def test_diff_tells_settings_waits_and_classes() -> None:
         PolicyChange("entry TIMED_OUT", "transient, TIMEOUT", None),
         PolicyChange("entry TISS:1412", "transient, SERVICE_UNAVAILABLE", "permanent, TOTALS_DIFFER"),
     }
+
+
+def test_diff_tells_whom_errors_reach_from_now_on() -> None:
+    text = default_text().replace('team = "OPERATIONS"\nmeaning = "login refused', 'meaning = "login refused')
+    assert diff(POLICY, parse_policy(text)) == (PolicyChange("team of ACCESS_DENIED", "OPERATIONS", None),)
 
 
 def test_diff_tells_what_changes_for_a_payer() -> None:

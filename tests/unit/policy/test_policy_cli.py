@@ -29,6 +29,9 @@ def test_show_reads_the_policy_aloud(other: Path) -> None:
         load_policy().label,
         "5 to 240 min",
         "INVALID_PATIENT_DATA",
+        "REGISTRATION",
+        "BILLING_MANAGEMENT",
+        "OPERATIONS",
         "TISS 1001-1002, 1011",
         "Retry 5",
     ):

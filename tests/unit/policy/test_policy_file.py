@@ -6,8 +6,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from domain.backoff import RetryLimits
+from domain.catalog import Team
 from domain.errors import InvalidPolicy
-from domain.policy import EmptyError, GiveUp
+from domain.policy import EmptyError, GiveUp, RuleIds
 from workers.policy import PolicySource, load_policy, parse_policy
 from workers.policy.file import FILE_MAX_BYTES, default_text
 
@@ -146,3 +147,27 @@ def test_a_reload_of_a_bad_file_keeps_the_old_policy_and_says_so(tmp_path: Path)
     with pytest.raises(InvalidPolicy, match=r"choose 1 to 50; policy 1\+\w{8} stays in force"):
         source.reload()
     assert source.current() is before
+
+
+def test_no_deadline_is_said_to_follow_from_a_norm_that_nobody_could_confirm() -> None:
+    assert {profile.rules.deadline for profile in load_policy().profiles.values()} == {"BIL-005 10.1"}
+    assert RuleIds("a", "b", "c", "d").deadline == "BIL-005 10.1"
+    assert "IN 41" not in default_text()
+
+
+def test_a_category_may_name_its_team_out_of_three() -> None:
+    other = default_text().replace(
+        'class = "permanent"\nteam = "REGISTRATION"', 'class = "permanent"\nteam = "OPERATIONS"'
+    )
+    teams = {category.team for category in parse_policy(other).catalog.categories}
+    assert teams == {None, Team.BILLING_MANAGEMENT, Team.OPERATIONS}
+    with pytest.raises(InvalidPolicy, match=r"categories\.INVALID_PATIENT_DATA\.team: .*'REGISTRATION'"):
+        parse_policy(default_text().replace('team = "REGISTRATION"', 'team = "CADASTRO"'))
+
+
+def test_a_transient_category_has_no_team() -> None:
+    text = default_text().replace('class = "transient"', 'class = "transient"\nteam = "OPERATIONS"', 1)
+    with pytest.raises(
+        InvalidPolicy, match="a transient category has no team: spent retries reach BILLING_MANAGEMENT"
+    ):
+        parse_policy(text)

@@ -139,11 +139,21 @@ def test_the_default_policy_classifies_every_entry_alike(code: str) -> None:
     assert found.permanent == (not is_retried(outcome))
 
 
-@pytest.mark.parametrize("code", EXPECTED)
-def test_the_error_text_alone_never_turns_a_passing_failure_into_a_permanent_one(code: str) -> None:
-    outcome = failure(code)
-    found = classify(CATALOG, outcome.error)
-    assert found is None or found.permanent == (not is_retried(outcome))
+@pytest.mark.parametrize("code", [*EXPECTED, *(f"TISS:{code}" for code in tabela38()), UNNUMBERED])
+def test_the_error_text_alone_says_what_its_code_says(code: str) -> None:
+    by_code, by_text = classify(CATALOG, "", code), classify(CATALOG, failure(code).error)
+    assert by_code is not None
+    assert by_text is not None
+    assert (by_text.classification, by_text.category) == (by_code.classification, by_code.category)
+
+
+@pytest.mark.parametrize("status", range(200, 600))
+def test_the_text_of_any_http_status_alone_says_what_its_code_says(status: int) -> None:
+    outcome = http_failure(status)
+    by_code, by_text = classify(CATALOG, "", outcome.code), classify(CATALOG, outcome.error)
+    assert by_code is not None
+    assert by_text is not None
+    assert by_text.classification is by_code.classification
 
 
 def test_all_other_codes_of_the_table_are_refusals_in_the_standards_words() -> None:

@@ -22,6 +22,7 @@ def diff(old: Policy, new: Policy) -> tuple[PolicyChange, ...]:
         *_settings(old, new),
         *_compared("wait before retry", _waits(old), _waits(new)),
         *_compared("entry", _entries(old), _entries(new)),
+        *_compared("team of", _teams(old), _teams(new)),
         *_payers(old, new),
     )
 
@@ -79,6 +80,10 @@ def _entries(policy: Policy) -> dict[str, str]:
         for category in policy.catalog.categories
         for entry in (*category.words, *category.codes)
     }
+
+
+def _teams(policy: Policy) -> dict[str, str]:
+    return {category.name: str(category.team) for category in policy.catalog.categories if category.team}
 
 
 def _payers(old: Policy, new: Policy) -> Iterator[PolicyChange]:

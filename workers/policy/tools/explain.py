@@ -28,11 +28,12 @@ def _steps(decision: Decision, policy: Policy) -> Steps:
             count = _count(decision.retry_count - 1, "<", decision)
             return [count, *steps, *_backoff(decision, policy), *_deadline(decision, policy)]
         case Exhausted(cause=Cause.DEADLINE):
-            return [_count(decision.retry_count, "<", decision), *steps, *_deadline(decision, policy)]
+            count = _count(decision.retry_count, "<", decision)
+            return [count, *steps, *_deadline(decision, policy), ("team", decision.team)]
         case Exhausted():
-            return [_count(decision.retry_count, ">=", decision), *steps]
+            return [_count(decision.retry_count, ">=", decision), *steps, ("team", decision.team)]
         case Permanent():
-            return [_count(decision.retry_count, "<", decision), *steps]
+            return [_count(decision.retry_count, "<", decision), *steps, ("team", decision.team)]
 
 
 def _count(count: int, sign: str, decision: Decision) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from domain.backoff import RetryLimits, base_wait
-from domain.catalog import Category, entry_key
+from domain.catalog import Category, Team, entry_key
 from domain.limit_rules import LimitRule, left_bounds, left_rules
 from domain.policy import Policy
 from workers.config.idempotency import IdempotencySettings, OperationName
@@ -29,6 +29,7 @@ def lint(policy: Policy, idempotency: IdempotencySettings) -> tuple[Advice, ...]
     return (
         *_limits(policy),
         *_overlaps(policy),
+        *_teams(policy),
         *_not_left(policy),
         *_memory(policy, idempotency),
         *_deadline(policy),
@@ -223,6 +224,16 @@ def _overlaps(policy: Policy) -> Iterator[Advice]:
         for other, longer in entries:
             if category is not other and entry_key(word) in entry_key(longer):
                 yield _overlap(category, word, other, longer)
+
+
+def _teams(policy: Policy) -> Iterator[Advice]:
+    for category in policy.catalog.categories:
+        if category.permanent and category.team is None:
+            yield Advice(
+                "no-team",
+                f"{category.name} names no team: its errors reach {Team.BILLING_MANAGEMENT}",
+                f"add team = one of {', '.join(Team)}",
+            )
 
 
 def _overlap(category: Category, word: str, other: Category, longer: str) -> Advice:

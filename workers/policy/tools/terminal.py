@@ -84,12 +84,13 @@ def _left(policy: Policy) -> str:
 
 def _catalog(policy: Policy) -> Table:
     table = Table(title="Catalog", title_justify="left")
-    for name in ("category", "class", "words", "codes"):
+    for name in ("category", "class", "team", "words", "codes"):
         table.add_column(name, overflow="fold")
     for category in policy.catalog.categories:
         style, name = ("red", "permanent") if category.permanent else ("green", "transient")
         words = ", ".join(category.words)
-        table.add_row(category.name, Text(name, style=style), Text(words), Text(_spans(category.codes)))
+        shown = Text(name, style=style), Text(category.team or ""), Text(words), Text(_spans(category.codes))
+        table.add_row(category.name, *shown)
     return table
 
 

@@ -1,0 +1,25 @@
+"""The text that people read: what cannot be seen is taken out once, where a text comes in."""
+
+import re
+
+# printable by name, and yet nothing is to be seen of them: joiners, fillers, selectors of a letter's variant
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_BLANK_LETTERS = {ord(letter): " " for letter in "\u2800\u3164\uffa0"}
+_ODD_BLANKS = re.compile(r"\s\s+|[^\S ]")
+
+
+def legible(text: str) -> str:
+    """The text without invisible characters, each run of blanks as one blank, or as one line end."""
+    odd = {letter for letter in set(text) if not _is_seen(letter)}
+    if not odd and "  " not in text:
+        return text
+    gone = {ord(letter): "" for letter in odd if not letter.isspace()}
+    return _ODD_BLANKS.sub(_blank, text.translate(gone | _BLANK_LETTERS))
+
+
+def _is_seen(letter: str) -> bool:
+    return letter.isprintable() and ord(letter) not in _BLANK_LETTERS and not _UNSEEN.match(letter)
+
+
+def _blank(run: re.Match[str]) -> str:
+    return " " if run[0].splitlines() == [run[0]] else "\n"

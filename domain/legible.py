@@ -10,15 +10,14 @@ _ODD_BLANKS = re.compile(r"\s\s+|[^\S ]")
 
 def legible(text: str) -> str:
     """The text without invisible characters, each run of blanks as one blank, or as one line end."""
-    odd = {letter for letter in set(text) if not _is_seen(letter)}
-    if not odd and "  " not in text:
+    if text.isascii() and text.isprintable() and "  " not in text:
         return text
-    gone = {ord(letter): "" for letter in odd if not letter.isspace()}
+    gone = {ord(letter): "" for letter in set(text) if _is_unseen(letter)}
     return _ODD_BLANKS.sub(_blank, text.translate(gone | _BLANK_LETTERS))
 
 
-def _is_seen(letter: str) -> bool:
-    return letter.isprintable() and ord(letter) not in _BLANK_LETTERS and not _UNSEEN.match(letter)
+def _is_unseen(letter: str) -> bool:
+    return not (letter.isprintable() or letter.isspace()) or _UNSEEN.match(letter) is not None
 
 
 def _blank(run: re.Match[str]) -> str:

@@ -56,7 +56,7 @@ def drafted(claim: str, text: str, profile: str, code: str | None = None) -> Dec
     )
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=200)
 @given(TEXTS, st.sampled_from(["RN-BIL-004", "RN-BIL-005"]), CODES)
 def test_for_any_text_what_was_decided_follows_from_what_was_recorded(
     text: str, profile: str, code: str | None

@@ -61,6 +61,7 @@ HOT: dict[str, Work] = {
     "undo": lambda tx: tx.attempts.undo(CLAIM, before=3, now=NOW),
     "undone": lambda tx: tx.attempts.was_undone(CLAIM, before=3),
     "reviews": lambda tx: tx.reviews.of_claim(CLAIM),
+    "teams": lambda tx: tx.reviews.teams([CLAIM, "CLM-0-0"]),
     "review of job": lambda tx: tx.reviews.of_job(7),
     "notices": lambda tx: tx.notices.of_claim(CLAIM),
     "story": lambda tx: tx.journal.of_claim(CLAIM),

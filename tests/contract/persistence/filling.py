@@ -17,6 +17,7 @@ SPECIAL: Mapping[str, Callable[[int], object]] = {
     "payer_id": lambda n: f"p{n % 50}",
     "payer_status.payer_id": lambda n: f"p{n}",
     "claims.state": lambda n: "ACCEPTED" if n % 50 else RARE_STATES[n // 50 % 4],
+    "claims.incident": lambda _: None,
     "idempotency_records.status": lambda n: "SUCCESS" if n % 10 else "PENDING",
     "outbox.published_at": lambda n: NOW - n * APART if n % 100 else None,
     "submission_attempts.result": lambda n: None if n % 20 else {"complete": {}},

@@ -63,7 +63,7 @@ def test_a_deadline_far_away_changes_nothing_but_that_it_is_kept(
     assert decide(replace(request, deadline=far), policy, now) == replace(without, deadline=far)
 
 
-@given(st.datetimes(timezones=st.just(UTC)), COUNTS)
+@given(st.datetimes(timezones=st.just(UTC)) | AHEAD.map(lambda ahead: NOW + ahead), COUNTS)
 def test_no_deadline_on_the_calendar_breaks_the_decision(deadline: datetime, count: int) -> None:
     decision = decide(
         RetryRequest(ClaimId(CLAIM), "TIMEOUT", retry_count=count, deadline=deadline), BIL_004, NOW

@@ -23,6 +23,7 @@ def _claim_id(text: str) -> ClaimId:
 
 
 ClaimArgument = Annotated[ClaimId, typer.Argument(parser=_claim_id, metavar=CLAIM_ID_SHAPE)]
+OptionalClaim = Annotated[ClaimId | None, typer.Argument(parser=_claim_id, metavar=CLAIM_ID_SHAPE)]
 
 
 def with_app(go: Callable[[App], Awaitable[None]], *, quiet: bool = True) -> None:

@@ -1,6 +1,6 @@
 """`reenvio claim submit | start | list | show | ...`: claims from the command line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -15,14 +15,16 @@ from domain.claim_state import ClaimState
 from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.store import Store
 from workers.app.composition import App
-from workers.claims.messages import find_claim
+from workers.claims.messages import unknown_claim
 from workers.claims.protocols import Protocols, status_lines
 from workers.cli.application import ClaimArgument, with_app, with_store
+from workers.cli.decided import decided_facts, pending
 from workers.cli.submit import read_file, submit
 from workers.payers.admission import foreseen
 
 claim_app = typer.Typer(help="Hand in, start, follow and steer claims.", no_args_is_help=True)
 claim_app.command()(submit)
+claim_app.command()(pending)
 ProtocolOption = Annotated[
     str | None, typer.Option("--protocol", help="The number; default: the one a damaged answer names.")
 ]
@@ -45,7 +47,7 @@ def list_claims(
     payer: Annotated[str | None, typer.Option(help="Only this payer's.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 100,
 ) -> None:
-    """The newest claims and where they stand."""
+    """The newest claims that we send, and where they stand; retries of other processes too: `pending`."""
 
     async def go(store: Store) -> None:
         async with store.reading() as tx:
@@ -61,14 +63,19 @@ def list_claims(
 
 @claim_app.command()
 def show(claim: ClaimArgument) -> None:
-    """Where a claim stands, and its story, event by event."""
+    """Where a claim stands, what was decided, and its story, event by event; whichever process sends it."""
 
     async def go(store: Store) -> None:
-        found = await find_claim(store, claim)
         async with store.reading() as tx:
+            found = await tx.claims.find(claim.value)
+            decisions = await tx.decisions.of_claims([claim.value])
+            sends = await tx.attempts.counts([claim.value])
             story = await tx.journal.of_claim(claim.value)
-        for line in _facts(found):
-            typer.echo(line)
+        if not (found or decisions):
+            raise unknown_claim(claim)
+        facts = (_facts(found) if found else {}) | decided_facts(decisions, sends.get(claim.value))
+        for name, value in facts.items():
+            typer.echo(f"{name:10}{value}")
         for entry in story:
             typer.echo(f"{_time(entry.at)}  {entry.event:18}  {entry.detail}")
 
@@ -178,7 +185,7 @@ def _cells(claim: ClaimRow) -> tuple[str, ...]:
     return claim.claim_id, claim.payer_id, claim.state, str(claim.retry_count), due, number, reason
 
 
-def _facts(claim: ClaimRow) -> Iterator[str]:
+def _facts(claim: ClaimRow) -> dict[str, str]:
     facts = {
         "state": claim.state,
         "payer": claim.payer_id,
@@ -187,7 +194,7 @@ def _facts(claim: ClaimRow) -> Iterator[str]:
         "next send": _time(claim.next_retry_time) if claim.next_retry_time else None,
         "protocol": claim.protocol_number,
     }
-    return (f"{name:10}{value}" for name, value in facts.items() if value)
+    return {name: value for name, value in facts.items() if value}
 
 
 def _time(moment: datetime) -> str:

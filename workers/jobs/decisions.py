@@ -1,14 +1,17 @@
 """retry-submission-backoff and analyze-retry: read the error, decide, give the timer its time."""
 
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
 from bpmn.names import JobType, Variable
+from domain.claim import is_claim_id
 from domain.decision import Decision
 from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
+from domain.redaction import redact
+from persistence.audit.rejections import Rejection
 from persistence.repositories.draft import DecisionDraft
 from workers.jobs.services import Services
 from workers.policy.ruling import Question, Ruling, outcome_of, rule
@@ -50,6 +53,8 @@ def _deciding(services: Services, profile: str) -> Callable[[Job], Awaitable[Out
         try:
             ruling = rule(_question(job), services.policy().under(profile), now)
         except InvalidInput as refused:
+            rejection = _rejection(job, profile, refused, now)
+            await services.store.run(lambda tx: tx.rejections.keep(rejection))
             return Incident(str(refused))
         recorded = await services.store.record(_draft(job, ruling, lambda: services.stopwatch() - began))
         if recorded.is_new:
@@ -62,6 +67,19 @@ def _deciding(services: Services, profile: str) -> Callable[[Job], Awaitable[Out
 def _question(job: Job) -> Question:
     payer = job.variables.get(Variable.PAYER_ID)
     return Question(job.variables, job.headers, payer if isinstance(payer, str) else None)
+
+
+def _rejection(job: Job, profile: str, refused: InvalidInput, now: datetime) -> Rejection:
+    claim_id = job.variables.get(Variable.CLAIM_ID)
+    return Rejection(
+        job_key=job.key,
+        process_instance_key=job.process_instance_key,
+        claim_id=claim_id if isinstance(claim_id, str) and is_claim_id(claim_id) else None,
+        profile=profile,
+        rule=refused.rule,
+        input=redact(refused.variable),
+        at=now,
+    )
 
 
 def _draft(job: Job, ruling: Ruling, elapsed: Callable[[], float]) -> DecisionDraft:

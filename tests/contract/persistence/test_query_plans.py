@@ -36,6 +36,7 @@ HOT: dict[str, Work] = {
     "decisions": lambda tx: tx.decisions.of_claims([CLAIM]),
     "count": lambda tx: tx.decisions.count(CLAIM),
     "pending": lambda tx: tx.decisions.pending(later(days=-1)),
+    "pending elsewhere": lambda tx: tx.decisions.pending(later(days=-1)),
     "rejection": lambda tx: tx.rejections.keep(REJECTION),
     "give up": lambda tx: tx.decision_log.record([draft(CLAIM, count=5)]),
     "audit of claim": lambda tx: tx.audit.of_claim(CLAIM),
@@ -119,6 +120,7 @@ READ_IN_ORDER = {
 """Indexes that may be read from their end: they hold nothing else, or the query stops after a few rows."""
 INDEXES = {
     "pending": "ix_claims_state",
+    "pending elsewhere": "ix_retry_decisions_next_retry_time",
     "newest of a payer": "ix_claims_payer_id",
     "remove payloads of sends": "ix_submission_attempts_payload",
 }

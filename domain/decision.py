@@ -17,6 +17,8 @@ from domain.redaction import redact
 
 INVALID_ERROR_MESSAGE = "INVALID_ERROR_MESSAGE"
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
+HELD_TO_DEADLINE = "ADMISSION:DEADLINE"
+"""The error code of a send that never left: its payer was not available until the deadline came near."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ def _saying_what_it_leaves(decision: Decision, policy: Policy) -> Decision:
 def _decide(request: RetryRequest, policy: Policy, now: datetime) -> Decision:
     basis = _basis(request, policy, now)
     if request.retry_count >= policy.limits.max_retries:
-        return Exhausted(**basis, retry_count=request.retry_count, reason=_exhausted_reason(policy))
+        return _spent(request, policy, basis)
     if basis["finding"].permanent:
         reason = f"Permanent error {basis['finding'].category}, no retry"
         return Permanent(**basis, retry_count=request.retry_count, reason=reason)
@@ -190,6 +192,16 @@ def _retry(request: RetryRequest, policy: Policy, basis: _Basis, backoff: Backof
         backoff=backoff,
         next_retry_time=whole_second(basis["decided_at"]) + backoff.wait,
     )
+
+
+def _spent(request: RetryRequest, policy: Policy, basis: _Basis) -> Exhausted:
+    """All retries are counted; but it was time that ran out where the last one was held and never left."""
+    count = request.retry_count
+    if request.error_code == HELD_TO_DEADLINE:
+        wait = scheduled(request, policy, basis["decided_at"])
+        if isinstance(wait, TooLate):
+            return Exhausted(**basis, retry_count=count, reason=wait.reason, cause=Cause.DEADLINE)
+    return Exhausted(**basis, retry_count=count, reason=_exhausted_reason(policy))
 
 
 def _retry_reason(policy: Policy, attempt: int) -> str:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from domain.catalog import ErrorClassification
 from domain.claim import ClaimId
-from domain.decision import Decision, Exhausted, Permanent, Retry
+from domain.decision import Cause, Decision, Exhausted, Permanent, Retry
 from domain.policy import Profile, Shape
 
 
@@ -30,12 +30,13 @@ class SubmissionRetryScheduledEvent:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionRetryExhaustedEvent:
-    """RN-BIL-004: all retries were used."""
+    """RN-BIL-004: no retry is left, or no time for one; `cause` says which."""
 
     claim_id: ClaimId
     retry_count: int
     last_error: str
     timestamp: datetime
+    cause: Cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +55,10 @@ class RetryScheduledEvent:
 
 @dataclass(frozen=True, slots=True)
 class MaxRetriesExceededEvent:
-    """RN-BIL-005: all retries were used.
+    """RN-BIL-005: no retry is left, or no time for one; `cause` says which.
 
-    `total_attempts` counts retries, not the first send; `total_duration` runs from the first failure and is
-    None when that time is unknown.
+    `total_attempts` counts sends that happened: those on record, or, for a claim that another process sends,
+    the first one and its retries. `total_duration` runs from the first failure, None when that is unknown.
     """
 
     claim_id: ClaimId
@@ -65,6 +66,7 @@ class MaxRetriesExceededEvent:
     total_attempts: int
     total_duration: timedelta | None
     exceeded_at: datetime
+    cause: Cause
     severity: Severity = Severity.CRITICAL
 
 
@@ -88,23 +90,35 @@ DomainEvent = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class PastFailures:
+    """What is known about a claim beside its decision: the event's number, the first failure, its sends."""
+
+    version: int = 1
+    first_failure: datetime | None = None
+    sends: int | None = None
+
+
+UNKNOWN_PAST = PastFailures()
+
+
 def events_of(
-    decision: Decision, profile: Profile, *, version: int = 1, first_failure: datetime | None = None
+    decision: Decision, profile: Profile, past: PastFailures = UNKNOWN_PAST
 ) -> tuple[DomainEvent, ...]:
     """The events a decision gives rise to, under the rule that the profile follows."""
-    return (_event(decision, profile, version, first_failure),)
+    return (_event(decision, profile, past),)
 
 
-def _event(decision: Decision, profile: Profile, version: int, first_failure: datetime | None) -> DomainEvent:
+def _event(decision: Decision, profile: Profile, past: PastFailures) -> DomainEvent:
     match decision:
         case Retry() if profile.shape is Shape.SUBMISSION:
             return _submission_scheduled(decision)
         case Retry():
-            return _scheduled(decision, version)
+            return _scheduled(decision, past.version)
         case Exhausted() if profile.shape is Shape.SUBMISSION:
             return _submission_exhausted(decision)
         case Exhausted():
-            return _exceeded(decision, first_failure)
+            return _exceeded(decision, past)
         case Permanent():
             return _permanent(decision)
 
@@ -144,16 +158,19 @@ def _submission_exhausted(decision: Exhausted) -> SubmissionRetryExhaustedEvent:
         retry_count=decision.retry_count,
         last_error=decision.last_error,
         timestamp=decision.decided_at,
+        cause=decision.cause,
     )
 
 
-def _exceeded(decision: Exhausted, first_failure: datetime | None) -> MaxRetriesExceededEvent:
+def _exceeded(decision: Exhausted, past: PastFailures) -> MaxRetriesExceededEvent:
+    first = past.first_failure
     return MaxRetriesExceededEvent(
         claim_id=decision.claim_id,
         final_error=decision.last_error,
-        total_attempts=decision.retry_count,
-        total_duration=decision.decided_at - first_failure if first_failure else None,
+        total_attempts=decision.retry_count + 1 if past.sends is None else past.sends,
+        total_duration=decision.decided_at - first if first else None,
         exceeded_at=decision.decided_at,
+        cause=decision.cause,
     )
 
 

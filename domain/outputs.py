@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import assert_never
 
-from domain.decision import Decision, Exhausted, Permanent, Retry
+from domain.decision import Cause, Decision, Exhausted, Permanent, Retry
 from domain.policy import Profile, Shape
 
 MAX_RETRIES_EXCEEDED = "MAX_RETRIES_EXCEEDED"
@@ -56,17 +56,24 @@ def error_variables(decision: Exhausted | Permanent) -> dict[str, object]:
         "maxRetries": decision.max_retries,
         "submissionError": decision.last_error,
         "policyVersion": decision.policy_version,
+        **_cause(decision),
     }
 
 
-def audit_record(decision: Decision) -> dict[str, object]:
-    """What both rules want in the audit trail, error text redacted, and which entry decided."""
+def cause_of(decision: Decision) -> Cause | None:
+    """What ran out, where something did."""
+    return decision.cause if isinstance(decision, Exhausted) else None
+
+
+def audit_record(decision: Decision, profile: Profile) -> dict[str, object]:
+    """What a rule wants in the audit trail (7.1), under its own names; the error text is redacted."""
     retry = decision if isinstance(decision, Retry) else None
     left: dict[str, object] = {"leftRules": list(decision.left_rules)} if decision.left_rules else {}
+    error_name = "errorMessage" if profile.shape is Shape.SUBMISSION else "submissionError"
     return left | {
         "timestamp": iso_time(decision.decided_at),
         "claimId": decision.claim_id.value,
-        "submissionError": decision.last_error,
+        error_name: decision.last_error,
         "errorClassification": decision.classification.value,
         "matchedEntry": decision.finding.matched,
         "retryCount": decision.retry_count,
@@ -76,6 +83,7 @@ def audit_record(decision: Decision) -> dict[str, object]:
         "shouldRetry": retry is not None,
         "retryReason": decision.reason,
         "policyVersion": decision.policy_version,
+        **_cause(decision),
     }
 
 
@@ -103,7 +111,13 @@ def _give_up_outputs(decision: Exhausted | Permanent) -> dict[str, object]:
         "backoffMinutes": 0,
         "errorCode": error_code(decision),
         "responsibleTeam": decision.team.value,
+        **_cause(decision),
     }
+
+
+def _cause(decision: Decision) -> dict[str, object]:
+    cause = cause_of(decision)
+    return {"cause": cause.value} if cause else {}
 
 
 def _analysis_outputs(decision: Decision) -> dict[str, object]:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
-from domain.events import events_of, payload
-from persistence.audit.chain import AuditEvent, Head, seal
+from domain.decision import Exhausted
+from domain.events import PastFailures, events_of, payload
+from persistence.audit.chain import AuditEvent, Head, message_form, seal_all
 from persistence.audit.events import Audit
 from persistence.audit.trail import trail_of
 from persistence.database.canonical import canonical
+from persistence.repositories.attempts import Attempts
 from persistence.repositories.claims import Claims, Move
 from persistence.repositories.decisions import Decisions, StoredDecision, stored_form
 from persistence.repositories.draft import DecisionDraft, Recorded
@@ -27,7 +29,7 @@ class DecisionEntry:
     """All that one new decision adds."""
 
     decision: StoredDecision
-    trail: tuple[AuditEvent, ...]
+    trail: Sequence[AuditEvent]
     facts: tuple[OutboxEvent, ...]
     move: Move
     note: JournalNote
@@ -60,9 +62,12 @@ class DecisionLog:
             return
         connection = self._connection
         heads = await Audit(connection).heads({draft.claim_id for draft in drafts})
-        entries = [
-            _entry(draft, histories[draft.claim_id], heads.get(draft.claim_id, Head())) for draft in drafts
-        ]
+        sends = await Attempts(connection).counts({d.claim_id for d in drafts if _is_exhausted(d)})
+        entries = []
+        for draft in drafts:
+            past = _past(draft, histories[draft.claim_id], sends.get(draft.claim_id))
+            round_ = _round(draft, histories[draft.claim_id])
+            entries.append(_entry(draft, heads.get(draft.claim_id, Head()), past, round_))
         now = drafts[0].decision.decided_at
         await Policies(connection).keep((draft.policy for draft in drafts), now=now)
         await Decisions(connection).keep(entry.decision for entry in entries)
@@ -76,12 +81,16 @@ def _known(draft: DecisionDraft, history: History) -> StoredDecision | None:
     return next((stored for stored in reversed(history) if stored.answers(draft)), None)
 
 
-def _entry(draft: DecisionDraft, history: History, head: Head) -> DecisionEntry:
-    trail: list[AuditEvent] = []
-    for event in trail_of(draft):
-        trail.append(seal(event, Head(trail[-1].sequence, trail[-1].hash) if trail else head))
-    stored = stored_form(draft, round_=_round(draft, history), audit_sequence=trail[-1].sequence)
-    return DecisionEntry(stored, tuple(trail), _facts(draft, stored, history), _move(draft), _note(draft))
+def _is_exhausted(draft: DecisionDraft) -> bool:
+    return isinstance(draft.decision, Exhausted)
+
+
+def _entry(draft: DecisionDraft, head: Head, past: PastFailures, round_: int) -> DecisionEntry:
+    elapsed_ms = draft.elapsed_ms()
+    trail = seal_all(trail_of(draft, elapsed_ms), head)
+    stored = stored_form(draft, round_=round_, audit_sequence=trail[-1].sequence)
+    listed = _listed(draft, elapsed_ms) | {"auditEvents": [message_form(event) for event in trail]}
+    return DecisionEntry(stored, trail, _facts(draft, stored, past, listed), _move(draft), _note(draft))
 
 
 def _round(draft: DecisionDraft, history: History) -> int:
@@ -89,22 +98,33 @@ def _round(draft: DecisionDraft, history: History) -> int:
     return sum((stored.retry_count, stored.process_instance_key) == asked for stored in history)
 
 
-def _facts(draft: DecisionDraft, stored: StoredDecision, history: History) -> tuple[OutboxEvent, ...]:
+def _past(draft: DecisionDraft, history: History, sends: int | None) -> PastFailures:
     instance = draft.process_instance_key
     failures = [old.decided_at for old in history if old.process_instance_key == instance]
-    events = events_of(
-        draft.decision,
-        draft.policy.profile,
-        version=len(history) + 1,
-        first_failure=min(failures, default=draft.decision.decided_at),
-    )
-    identity = (draft.claim_id, stored.retry_count, instance, stored.round)
+    return PastFailures(len(history) + 1, min(failures, default=draft.decision.decided_at), sends)
+
+
+def _listed(draft: DecisionDraft, elapsed_ms: int) -> dict[str, object]:
+    """What the rules list for their log beside what the event itself says."""
+    decision = draft.decision
+    return {
+        "submissionError": decision.last_error,
+        "retryReason": decision.reason,
+        "executionTimeMs": elapsed_ms,
+    }
+
+
+def _facts(
+    draft: DecisionDraft, stored: StoredDecision, past: PastFailures, listed: dict[str, object]
+) -> tuple[OutboxEvent, ...]:
+    events = events_of(draft.decision, draft.policy.profile, past)
+    identity = (draft.claim_id, stored.retry_count, stored.process_instance_key, stored.round)
     return tuple(
         OutboxEvent(
             event_id=event_id(*identity, type(event).__name__),
             claim_id=draft.claim_id,
             type=type(event).__name__,
-            payload=canonical(payload(event)),
+            payload=canonical(payload(event) | listed),
             created_at=draft.decision.decided_at,
         )
         for event in events

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from persistence.audit.anchors import Anchors
 from persistence.audit.events import Audit
+from persistence.audit.rejections import Rejections
 from persistence.audit.verification import Verification
 from persistence.database.engine import answers, looking
 from persistence.database.group_commit import GroupCommit
@@ -83,6 +84,7 @@ class Transaction:
         self.outbox = Outbox(connection)
         self.payers = Payers(connection)
         self.payloads = Payloads(connection)
+        self.rejections = Rejections(connection)
         self.reviews = Reviews(connection)
         self.verification = Verification(connection)
 

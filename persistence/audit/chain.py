@@ -1,5 +1,6 @@
 """The hash chain of one claim's audit events: each seals itself and the one before it."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -56,6 +57,28 @@ def seal(draft: AuditDraft, head: Head) -> AuditEvent:
     )
 
 
+def seal_all(drafts: Iterable[AuditDraft], head: Head) -> Sequence[AuditEvent]:
+    """Append several drafts, one after the other."""
+    sealed: list[AuditEvent] = []
+    for draft in drafts:
+        sealed.append(seal(draft, head))
+        head = Head(sealed[-1].sequence, sealed[-1].hash)
+    return sealed
+
+
+def message_form(event: AuditEvent) -> dict[str, object]:
+    """An event for the message queue: all that it seals, so that its hash can be checked there."""
+    return {
+        "sequence": event.sequence,
+        "event": event.event,
+        "at": _moment(event.at),
+        "jobKey": event.job_key,
+        "data": event.data,
+        "previousHash": event.previous_hash,
+        "hash": event.hash,
+    }
+
+
 def is_sealed(event: AuditEvent) -> bool:
     """Whether an event still is what it was when it was sealed."""
     draft = AuditDraft(event.claim_id, event.event, event.at, event.job_key, event.data)
@@ -63,5 +86,9 @@ def is_sealed(event: AuditEvent) -> bool:
 
 
 def _hash(draft: AuditDraft, sequence: int, previous_hash: str) -> str:
-    at = draft.at.astimezone(UTC).isoformat(timespec="microseconds")
+    at = _moment(draft.at)
     return fingerprint([previous_hash, draft.claim_id, sequence, draft.event, at, draft.job_key, draft.data])
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat(timespec="microseconds")

@@ -16,19 +16,20 @@ BACKOFF_COMPUTED = "BACKOFF_COMPUTED"
 DEADLINE_CHECKED = "DEADLINE_CHECKED"
 DECIDED = "DECIDED"
 SCHEDULED = "SCHEDULED"
+REJECTED = "REJECTED"
 
 
-def trail_of(draft: DecisionDraft) -> Iterator[AuditDraft]:
+def trail_of(draft: DecisionDraft, elapsed_ms: int) -> Iterator[AuditDraft]:
     """Received, classified, counted, computed, decided, scheduled; a claim given up on has no wait.
 
     Where a deadline was looked at, an event before the decision says what came of it.
     """
-    for event, data in _events(draft):
+    for event, data in _events(draft, elapsed_ms):
         decision = draft.decision
         yield AuditDraft(str(decision.claim_id), event, decision.decided_at, draft.job_key, canonical(data))
 
 
-def _events(draft: DecisionDraft) -> Iterator[tuple[str, dict[str, object]]]:
+def _events(draft: DecisionDraft, elapsed_ms: int) -> Iterator[tuple[str, dict[str, object]]]:
     decision = draft.decision
     yield RECEIVED, _received(draft)
     yield CLASSIFIED, _classified(decision) | _team(decision)
@@ -38,7 +39,7 @@ def _events(draft: DecisionDraft) -> Iterator[tuple[str, dict[str, object]]]:
     if decision.deadline and (effect := _effect(decision)):
         reserve = draft.policy.limits.reserve_seconds
         yield DEADLINE_CHECKED, _deadline(decision) | {"reserveSeconds": reserve, "effect": effect}
-    yield DECIDED, audit_record(decision) | {"executionTimeMs": draft.elapsed_ms()}
+    yield DECIDED, audit_record(decision, draft.policy.profile) | {"executionTimeMs": elapsed_ms}
     if isinstance(decision, Retry):
         yield SCHEDULED, _scheduled(decision)
 

@@ -207,11 +207,19 @@ def decision_problem(
 def _difference(
     event: AuditEvent, received: dict[str, Any], decided: dict[str, Any], policy: Policy
 ) -> str | None:
-    again = audit_record(decide(_request(event, received, policy), policy, event.at))
+    decision = decide(_request(event, received, policy), policy, event.at)
+    again = _as_written(audit_record(decision, policy.profile), decided)
     if _was_redacted(str(received["submissionError"])):
         return _wait_problem(event, received, decided, policy)
     differing = sorted(name for name in again if again[name] != decided.get(name))
     return f"it does not follow from its policy: {', '.join(differing)}" if differing else None
+
+
+def _as_written(again: dict[str, object], decided: dict[str, Any]) -> dict[str, object]:
+    """Under the names of the version that wrote it: earlier ones had one for the error, and no cause."""
+    names = {"errorMessage": "submissionError"} if "submissionError" in decided else {}
+    kept = (name for name in again if name != "cause" or name in decided)
+    return {names.get(name, name): again[name] for name in kept}
 
 
 def _request(event: AuditEvent, received: dict[str, Any], policy: Policy) -> RetryRequest:

@@ -1,14 +1,16 @@
 """Submission attempts: written before a claim leaves and closed when its answer is known."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, insert, select, update
+from sqlalchemy import ColumnElement, and_, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.submission import Accepted, AnswerLost, ProtocolMissing
+from persistence.database.dialect import among
+from persistence.tables import claims
 from persistence.tables import submission_attempts as attempts
 
 NOT_SENT = "UNAVAILABLE"
@@ -38,6 +40,7 @@ class AttemptRow:
     result: dict[str, Any] | None
 
 
+_LEFT = attempts.c.outcome.is_(None) | (attempts.c.outcome != NOT_SENT)
 _ROW = (attempts.c.attempt, attempts.c.started_at, attempts.c.outcome, attempts.c.result)
 
 
@@ -110,9 +113,21 @@ class Attempts:
 
     async def count(self, claim_id: str) -> int:
         """How often the claim left for its payer."""
-        left = attempts.c.outcome.is_(None) | (attempts.c.outcome != NOT_SENT)
-        query = select(func.count()).where(attempts.c.claim_id == claim_id, left)
+        query = select(func.count()).where(attempts.c.claim_id == claim_id, _LEFT)
         return await self._connection.scalar(query) or 0
+
+    async def counts(self, claim_ids: Collection[str]) -> Mapping[str, int]:
+        """How often claims left for their payers; those that others send are not in it."""
+        if not claim_ids:
+            return {}
+        query = (
+            select(claims.c.claim_id, func.count(attempts.c.attempt).label("sends"))
+            .outerjoin_from(claims, attempts, and_(attempts.c.claim_id == claims.c.claim_id, _LEFT))
+            .where(among(self._connection, claims.c.claim_id, claim_ids))
+            .group_by(claims.c.claim_id)
+        )
+        rows = await self._connection.execute(query)
+        return {row.claim_id: row.sends for row in rows}
 
 
 def standing_arrival(claim_id: str | ColumnElement[str]) -> ColumnElement[bool]:

@@ -3,13 +3,14 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select
+from sqlalchemy import ColumnElement, Row, Select, and_, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.attempt import RetryAttempt
 from domain.claim_state import ClaimState
+from domain.outputs import cause_of
 from persistence.database.dialect import among
 from persistence.database.rows import row_of
 from persistence.repositories.draft import DecisionDraft
@@ -19,7 +20,12 @@ from persistence.tables import retry_decisions as decisions
 
 @dataclass(frozen=True, slots=True)
 class StoredDecision:
-    """A decision as it was reported, with the policy it was made with; also an attempt of the history."""
+    """A decision as it was reported, with the policy it was made with.
+
+    It is also RN-BIL-005's RetryAttempt. A claim's newest one says where its retries stand, all of them are
+    its history: together they are that rule's aggregate. `cause` is what ran out, empty in rows of earlier
+    versions.
+    """
 
     claim_id: str
     retry_count: int
@@ -40,6 +46,7 @@ class StoredDecision:
     audit_sequence: int
     result: dict[str, Any]
     deadline: datetime | None = None
+    cause: str | None = None
 
     def answers(self, draft: DecisionDraft) -> bool:
         """Whether this is what the draft's job was answered; a time that has passed is never given again."""
@@ -59,36 +66,28 @@ class Decisions:
         self._connection = connection
 
     async def of_claims(self, claim_ids: Collection[str]) -> Sequence[StoredDecision]:
-        """All decisions about some claims, oldest first."""
+        """findByClaimId, for several claims at once: all decisions about them, oldest first."""
         query = select(*COLUMNS).where(among(self._connection, decisions.c.claim_id, claim_ids))
         rows = await self._connection.execute(query.order_by(decisions.c.claim_id, decisions.c.decided_at))
         return [_stored(row) for row in rows]
-
-    async def attempts(self, claim_id: str) -> Sequence[RetryAttempt]:
-        """findByClaimId: the claim's failures and what was done about each."""
-        return [
-            RetryAttempt(d.attempt_number, d.decided_at, d.submission_error, d.backoff_minutes)
-            for d in await self.of_claims([claim_id])
-        ]
 
     async def count(self, claim_id: str) -> int:
         """countAttempts."""
         query = select(func.count()).where(decisions.c.claim_id == claim_id)
         return await self._connection.scalar(query) or 0
 
-    async def pending(self, limit: int = 200) -> Sequence[StoredDecision]:
-        """findPendingRetries: the retry each waiting claim waits for, overdue ones too; soonest first."""
-        older = decisions.alias()
-        newest = select(func.max(older.c.decision_id)).where(older.c.claim_id == claims.c.claim_id)
-        query = (
-            select(*COLUMNS)
-            .select_from(claims)
-            .join(decisions, decisions.c.decision_id == newest.scalar_subquery())
-            .where(claims.c.state == ClaimState.WAITING, decisions.c.should_retry)
-            .order_by(claims.c.next_retry_time)
-            .limit(limit)
-        )
-        return [_stored(row) for row in await self._connection.execute(query)]
+    async def pending(self, now: datetime, limit: int = 200) -> Sequence[StoredDecision]:
+        """findPendingRetries: the retries that claims wait for, soonest first.
+
+        Claims of ours are pending for as long as they wait, also when overdue. Of a claim that another
+        process sends we know the decision alone: its retry is pending until its time has come.
+        """
+        found = [
+            (row.due, _stored(row))
+            for query in (_waiting_here(), _waiting_elsewhere(now))
+            for row in await self._connection.execute(query.order_by("due").limit(limit))
+        ]
+        return [stored for _, stored in sorted(found, key=itemgetter(0))[:limit]]
 
     async def keep(self, stored: Iterable[StoredDecision]) -> None:
         """saveAttempt, for several at once."""
@@ -96,7 +95,35 @@ class Decisions:
 
 
 def _stored(row: Row[Any]) -> StoredDecision:
-    return StoredDecision(**row._mapping)
+    return StoredDecision(**{name: row._mapping[name] for name in StoredDecision.__dataclass_fields__})
+
+
+def _waiting_here() -> Select[Any]:
+    newest = _newest(claims.c.claim_id)
+    return (
+        select(*COLUMNS, claims.c.next_retry_time.label("due"))
+        .select_from(claims)
+        .join(decisions, decisions.c.decision_id == newest)
+        .where(claims.c.state == ClaimState.WAITING, decisions.c.should_retry)
+    )
+
+
+def _waiting_elsewhere(now: datetime) -> Select[Any]:
+    # asked row by row: joined, all claims would be read
+    ours = select(claims.c.state).where(claims.c.claim_id == decisions.c.claim_id).scalar_subquery()
+    newest = _newest(decisions.c.claim_id, decisions.c.process_instance_key)
+    return select(*COLUMNS, decisions.c.next_retry_time.label("due")).where(
+        decisions.c.next_retry_time > now, ours.is_(None), decisions.c.decision_id == newest
+    )
+
+
+def _newest(claim_id: ColumnElement[str], instance: ColumnElement[int] | None = None) -> ColumnElement[int]:
+    """The id of the newest decision about a claim, or about a claim in one process instance."""
+    older = decisions.alias()
+    same = older.c.claim_id == claim_id
+    if instance is not None:
+        same = and_(same, older.c.process_instance_key == instance)
+    return select(func.max(older.c.decision_id)).where(same).scalar_subquery()
 
 
 def stored_form(draft: DecisionDraft, *, round_: int, audit_sequence: int) -> StoredDecision:
@@ -122,4 +149,5 @@ def stored_form(draft: DecisionDraft, *, round_: int, audit_sequence: int) -> St
         audit_sequence=audit_sequence,
         result=draft.result,
         deadline=decision.deadline,
+        cause=cause_of(decision),
     )

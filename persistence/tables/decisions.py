@@ -11,10 +11,13 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 from persistence.tables.base import CLAIM_ID_LENGTH, metadata
 from persistence.tables.types import BigId, UtcDateTime
+
+HAS_NEXT = text("next_retry_time IS NOT NULL")
 
 retry_decisions = Table(
     "retry_decisions",
@@ -39,8 +42,15 @@ retry_decisions = Table(
     Column("audit_sequence", Integer, nullable=False),
     Column("result", JSON, nullable=False),
     Column("deadline", UtcDateTime),
+    Column("cause", String(16)),
     UniqueConstraint(
         "claim_id", "retry_count", "process_instance_key", "round", name="uq_retry_decisions_round"
     ),
     Index("ix_retry_decisions_decided_at", "decided_at"),
+    Index(
+        "ix_retry_decisions_next_retry_time",
+        "next_retry_time",
+        sqlite_where=HAS_NEXT,
+        postgresql_where=HAS_NEXT,
+    ),
 )

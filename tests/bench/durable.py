@@ -128,7 +128,7 @@ async def measure(subject: Subject) -> None:
 
 async def _history(subject: Subject) -> None:
     async with subject.store.reading() as tx:
-        await tx.decisions.attempts(stored_claim(subject.size, subject.rng))
+        await tx.decisions.of_claims([stored_claim(subject.size, subject.rng)])
 
 
 async def _clean_up(store: Store) -> None:

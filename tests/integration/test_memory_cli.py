@@ -5,12 +5,15 @@ import json
 import os
 import stat
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from domain.claim_state import ClaimState
+from persistence.audit.rejections import Rejection
 from persistence.encryption.keys import KEY_FILE, cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
@@ -25,12 +28,14 @@ pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both 
 PROGRAM = """
 import typer
 from workers.cli.audit import audit_app
+from workers.cli.claim import claim_app
 from workers.cli.errors import plain_errors
 from workers.cli.relay import relay
 from workers.cli.retention import retention_app
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.add_typer(audit_app, name="audit")
+app.add_typer(claim_app, name="claim")
 app.add_typer(retention_app, name="retention")
 app.command()(relay)
 with plain_errors():
@@ -105,6 +110,55 @@ async def test_a_claim_with_an_id_of_another_form_is_shown_held_and_exported(
         assert (await terminal.run("retention", *command))[0] == 0
     code, _, err = await terminal.run("audit", "show", "no-digit")
     assert (code, "CLM-001-1234567890" in err) == (2, True)
+
+
+async def test_a_claim_that_another_process_sends_is_shown_with_its_decisions(
+    terminal: Terminal, store: Store
+) -> None:
+    now = datetime.now(UTC)
+    for n, back in enumerate((20, 10)):
+        await store.record(draft(count=n, now=now - timedelta(minutes=back)))
+    waits = draft(count=2, now=now, process_instance_key=77)
+    await store.record(waits)
+    assert waits.retry
+    code, out, _ = await terminal.run("claim", "show", CLAIM)
+    assert code == 0
+    assert "state     sent by another process, instance 77" in out
+    assert f"next send {waits.retry.next_retry_time.isoformat(timespec='seconds')}" in out
+    assert "failures  3 since " in out
+    assert "Retry 3 of 5, in " in out
+    code, out, _ = await terminal.run("claim", "pending", COLUMNS="200")
+    assert code == 0
+    assert (CLAIM in out, "77" in out, "Retry 3 of 5" in out) == (True, True, True)
+    code, _, err = await terminal.run("claim", "show", "CLM-none-1")
+    assert (code, "not known here" in err) == (1, True)
+
+
+async def test_claim_show_says_whether_retries_or_time_ran_out(terminal: Terminal, store: Store) -> None:
+    async with store.transaction() as tx:
+        await tx.claims.put(CLAIM, "payer-1", ClaimState.FAILED, now=NOW)
+        await tx.attempts.start(CLAIM, 1, now=NOW)
+    await store.record(draft(deadline=NOW + timedelta(hours=4)))
+    _, out, _ = await terminal.run("claim", "show", CLAIM)
+    assert "are kept for a person (cause DEADLINE)\n" in out
+    assert "sends     1\n" in out
+    await store.record(draft("CLM-2-2", count=5))
+    _, out, _ = await terminal.run("claim", "show", "CLM-2-2")
+    assert "Maximum of 5 retries exceeded (cause RETRIES)\n" in out
+
+
+async def test_what_was_rejected_without_a_claims_id_is_shown_by_process_instance(
+    terminal: Terminal, store: Store
+) -> None:
+    rejection = Rejection(7, 42, None, "RN-BIL-004", "BIL-004 3.1", "Variable claimId", NOW)
+    await store.run(lambda tx: tx.rejections.keep(rejection))
+    code, out, _ = await terminal.run("audit", "show", "--instance", "42")
+    assert (code, [line.split()[2] for line in out.splitlines()]) == (0, ["RECEIVED", "REJECTED"])
+    code, out, _ = await terminal.run("audit", "verify")
+    assert (code, out) == (0, "2 events, 0 decisions, 0 daily anchors: all as they were written.\n")
+    for wrong in ((), (CLAIM, "--instance", "42")):
+        code, _, err = await terminal.run("audit", "show", *wrong)
+        assert (code, "--instance" in err) == (2, True)
 
 
 async def keep_file(store: Store, key: str) -> None:

@@ -1,5 +1,6 @@
 """Admission of submit-claim to its payer: held without an attempt, stopped for credentials, woken in time."""
 
+import json
 from datetime import datetime, timedelta
 
 import pytest
@@ -90,6 +91,29 @@ async def test_a_deadline_that_comes_near_ends_the_wait_with_the_reason(scene: S
     async with scene.store.reading() as tx:
         assert await tx.attempts.count("CLM-D-1") == 0
         assert await tx.payers.wait_of("CLM-D-1") is None
+
+
+@pytest.mark.parametrize("count", [0, 4, 5])
+@pytest.mark.parametrize("job", ["retry-submission-backoff", "analyze-retry"])
+async def test_a_claim_held_until_its_deadline_ran_out_of_time_not_of_retries(
+    scene: Scene, job: str, count: int
+) -> None:
+    await scene.fail_twice()
+    deadline = later(hours=4, minutes=3).isoformat()
+    await scene.submit(1, deadline=deadline, retryCount=count)
+    scene.moment = later(minutes=3)
+    stopped = await scene.submit(1, deadline=deadline, retryCount=count)
+    assert isinstance(stopped, Throw)
+    asked = {"claimId": "CLM-D-1", "retryCount": count, "deadline": deadline} | stopped.variables
+    given_up = await scene.handler(job).handle(Job(50, job, "Task", 1, 3, {}, asked))
+    assert isinstance(given_up, Throw)
+    assert (given_up.code, given_up.variables["cause"]) == ("MAX_RETRIES_EXCEEDED", "DEADLINE")
+    async with scene.store.reading() as tx:
+        [row] = await tx.decisions.of_claims(["CLM-D-1"])
+        told = json.loads((await tx.outbox.unpublished(9))[-1].payload)
+        assert [problem async for problem in tx.verification.problems(NOW)] == []
+    assert row.cause == told["cause"] == "DEADLINE"
+    assert told.get("totalAttempts", 0) == 0  # it never left
 
 
 @pytest.mark.parametrize("deadline", ["tomorrow", "2026-13-12T10:40:00Z"])

@@ -29,6 +29,9 @@ def _decided_claim_id(text: str) -> ClaimId:
 ClaimArgument = Annotated[ClaimId, typer.Argument(parser=_claim_id, metavar=CLAIM_ID_SHAPE)]
 DecidedClaimArgument = Annotated[ClaimId, typer.Argument(parser=_decided_claim_id, metavar=CLAIM_ID_SHAPE)]
 """A claim that may be of another process: its id may have the form of a reference."""
+OptionalDecidedClaim = Annotated[
+    ClaimId | None, typer.Argument(parser=_decided_claim_id, metavar=f"[{CLAIM_ID_SHAPE}]")
+]
 OptionalClaim = Annotated[ClaimId | None, typer.Argument(parser=_claim_id, metavar=f"[{CLAIM_ID_SHAPE}]")]
 
 

@@ -12,26 +12,33 @@ import typer
 from gateways.clock import WallClock
 from gateways.tiss.xml import as_text
 from persistence.audit.chain import AuditEvent
+from persistence.audit.rejections import instance_chain
 from persistence.repositories.payloads import open_payload
 from persistence.store import Store
 from workers.app.composition import opened_reading_cipher
-from workers.cli.application import DecidedClaimArgument, with_store
+from workers.cli.application import DecidedClaimArgument, OptionalDecidedClaim, with_store
 from workers.config.settings import read_settings
 
 FOUND = 1
 OWNER_ONLY = 0o600
+InstanceOption = Annotated[
+    int | None, typer.Option("--instance", min=1, help="A process instance's key, as Operate shows it.")
+]
 audit_app = typer.Typer(help="Show, verify and export the audit trail.", no_args_is_help=True)
 
 
 @audit_app.command()
-def show(claim: DecidedClaimArgument) -> None:
-    """A claim's audit events, in order."""
+def show(claim: OptionalDecidedClaim = None, instance: InstanceOption = None) -> None:
+    """A claim's audit events, in order; or those of a process instance whose input named no claim."""
+    if (claim is None) == (instance is None):
+        raise typer.BadParameter("name a claim, or a process instance by --instance")
+    chain = claim.value if claim else instance_chain(instance or 0)
 
     async def go(store: Store) -> None:
         async with store.reading() as tx:
-            events = await tx.audit.of_claim(claim.value)
+            events = await tx.audit.of_claim(chain)
         if not events:
-            typer.echo(f"Nothing was decided about {claim} here.", err=True)
+            typer.echo(f"Nothing was decided about {chain} here.", err=True)
             raise typer.Exit(FOUND)
         for event in events:
             typer.echo(_line(event))

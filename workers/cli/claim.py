@@ -1,6 +1,6 @@
 """`reenvio claim submit | start | list | show | ...`: claims from the command line."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -15,9 +15,10 @@ from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.store import Store
 from workers.app.composition import App
 from workers.claims.confirmation import confirmed
-from workers.claims.messages import KEEP_WISH, find_claim
+from workers.claims.messages import KEEP_WISH, find_claim, unknown_claim
 from workers.claims.protocols import Protocols, status_lines
-from workers.cli.application import ClaimArgument, with_app, with_store
+from workers.cli.application import ClaimArgument, DecidedClaimArgument, with_app, with_store
+from workers.cli.decided import decided_facts, pending
 from workers.cli.steer import cancel, resolve, retry_now
 from workers.cli.submit import read_file, submit
 
@@ -26,6 +27,7 @@ claim_app.command()(submit)
 claim_app.command("retry-now")(retry_now)
 claim_app.command()(cancel)
 claim_app.command()(resolve)
+claim_app.command()(pending)
 ProtocolOption = Annotated[
     str | None, typer.Option("--protocol", help="The number; default: the one a damaged answer names.")
 ]
@@ -49,7 +51,7 @@ def list_claims(
     incidents: Annotated[bool, typer.Option("--incidents", help="Only those that stand on one.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 100,
 ) -> None:
-    """The newest claims and where they stand."""
+    """The newest claims that we send, and where they stand; retries of other processes too: `pending`."""
 
     async def go(store: Store) -> None:
         async with store.reading() as tx:
@@ -66,16 +68,21 @@ def list_claims(
 
 
 @claim_app.command()
-def show(claim: ClaimArgument) -> None:
-    """Where a claim stands, and its story, event by event."""
+def show(claim: DecidedClaimArgument) -> None:
+    """Where a claim stands, what was decided, and its story, event by event; whichever process sends it."""
 
     async def go(store: Store) -> None:
-        found = await find_claim(store, claim)
         async with store.reading() as tx:
+            found = await tx.claims.find(claim.value)
+            decisions = await tx.decisions.of_claims([claim.value])
+            sends = await tx.attempts.counts([claim.value])
             story = await tx.journal.of_claim(claim.value)
             team = (await tx.reviews.teams([claim.value])).get(claim.value)
-        for line in _facts(found, team if found.state is ClaimState.IN_REVIEW else None):
-            typer.echo(line)
+        if not (found or decisions):
+            raise unknown_claim(claim)
+        facts = (_facts(found, team) if found else {}) | decided_facts(decisions, sends.get(claim.value))
+        for name, value in facts.items():
+            typer.echo(f"{name:10}{value}")
         for entry in story:
             typer.echo(f"{_time(entry.at)}  {entry.event:18}  {entry.detail}")
 
@@ -148,27 +155,28 @@ def _cells(claim: ClaimRow) -> tuple[str, ...]:
     return claim.claim_id, claim.payer_id, state, str(claim.retry_count), due, number, reason
 
 
-def _facts(claim: ClaimRow, team: str | None) -> Iterator[str]:
+def _facts(claim: ClaimRow, team: str | None) -> dict[str, str]:
     facts = {
         "state": claim.state,
-        "team": team,
+        "team": team if claim.state is ClaimState.IN_REVIEW else None,
         "payer": claim.payer_id,
         "batch": claim.batch_number,
         "deadline": _time(claim.deadline) if claim.deadline else None,
         "next send": _time(claim.next_retry_time) if claim.next_retry_time else None,
         "protocol": claim.protocol_number,
     }
+    return {name: value for name, value in (facts | _incident(claim)).items() if value}
+
+
+def _incident(claim: ClaimRow) -> dict[str, str]:
     stuck = claim.incident
-    incident = (
-        {
-            "incident": f"since {_time(stuck.since)}: {stuck.message}",
-            "instance": f"{stuck.process_instance_key}, {stuck.element_id}, job {stuck.key}",
-            "way on": f"`reenvio claim resolve {claim.claim_id}` when it is mended, or `claim cancel`",
-        }
-        if stuck
-        else {}
-    )
-    return (f"{name:10}{value}" for name, value in (facts | incident).items() if value)
+    if stuck is None:
+        return {}
+    return {
+        "incident": f"since {_time(stuck.since)}: {stuck.message}",
+        "instance": f"{stuck.process_instance_key}, {stuck.element_id}, job {stuck.key}",
+        "way on": f"`reenvio claim resolve {claim.claim_id}` when it is mended, or `claim cancel`",
+    }
 
 
 def _time(moment: datetime) -> str:

@@ -13,6 +13,7 @@ from typing import assert_never
 from bpmn.names import ErrorCode, JobType, Variable
 from domain.breaker import Candidate, Go, Hold, Stop
 from domain.claim_state import ClaimState
+from domain.decision import HELD_TO_DEADLINE
 from domain.errors import InvalidInput
 from domain.inputs import read_deadline
 from domain.payer_status import PayerLimits, PayerState
@@ -164,7 +165,7 @@ async def _give_up(tx: Transaction, claim: Candidate, stop: Stop, now: datetime)
     error = deadline_near(claim, stop)
     await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.FAILED, now=now, reason=error)
     await tx.journal.write(claim.claim_id, "deadline_near", f"not sent: {error}", now=now)
-    return failed(redact(error), None, now)
+    return failed(redact(error), HELD_TO_DEADLINE, now)
 
 
 async def _finish(tx: Transaction, send: _Send, limits: PayerLimits) -> tuple[Settled, PayerChange]:

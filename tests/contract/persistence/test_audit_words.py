@@ -63,7 +63,7 @@ def test_for_any_text_what_was_decided_follows_from_what_was_recorded(
 ) -> None:
     assume(profile == "RN-BIL-005" or legible(text).strip())  # V6 refuses what cannot be seen
     draft = drafted("CLM-001-1", text, profile, code)
-    events = {event.event: seal(event, Head()) for event in trail_of(draft)}
+    events = {event.event: seal(event, Head()) for event in trail_of(draft, 0)}
     received, decided = (json.loads(events[name].data) for name in (RECEIVED, DECIDED))
     policy = restored(document(draft.policy))
     assert decision_problem(events[DECIDED], received, decided, policy) is None

@@ -9,7 +9,6 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from domain.attempt import RetryAttempt
 from domain.claim_state import ClaimState
 from domain.decision import Retry
 from persistence.repositories.decisions import stored_form
@@ -140,10 +139,10 @@ async def test_the_history_is_found_by_claim_and_counted(store: Store) -> None:
     for one in given:
         await store.record(one)
     async with store.reading() as tx:
-        attempts = await tx.decisions.attempts(CLAIM)
+        attempts = await tx.decisions.of_claims([CLAIM])
         assert await tx.decisions.count(CLAIM) == 3
-    assert attempts == [
-        RetryAttempt(n + 1, one.decision.decided_at, TIMEOUT, _minutes(one)) for n, one in enumerate(given)
+    assert [(a.attempt_number, a.decided_at, a.submission_error, a.backoff_minutes) for a in attempts] == [
+        (n + 1, one.decision.decided_at, TIMEOUT, _minutes(one)) for n, one in enumerate(given)
     ]
 
 
@@ -158,8 +157,8 @@ async def test_pending_is_the_retry_that_each_waiting_claim_waits_for(store: Sto
         await waiting(store, CLAIM, count=n, now=later(hours=n))
     await waiting(store, "CLM-OVERDUE-1", now=later(days=-9))
     async with store.reading() as tx:
-        pending = await tx.decisions.pending()
-        assert await tx.decisions.pending(limit=1) == pending[:1]
+        pending = await tx.decisions.pending(NOW)
+        assert await tx.decisions.pending(NOW, limit=1) == pending[:1]
     assert [(d.claim_id, d.retry_count) for d in pending] == [("CLM-OVERDUE-1", 0), (CLAIM, 2)]
 
 
@@ -175,7 +174,7 @@ async def test_a_retry_that_will_not_come_is_not_pending(store: Store) -> None:
     await waiting(store, CLAIM, error=REFUSAL)
     async with store.transaction() as tx:  # resent by a person and held before its first send
         await tx.claims.move(CLAIM, ClaimState.WAITING, now=NOW, next_retry_time=later(hours=1))
-        assert await tx.decisions.pending() == []
+        assert await tx.decisions.pending(NOW) == []
 
 
 def _minutes(given: DecisionDraft) -> int:

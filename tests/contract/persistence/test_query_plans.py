@@ -14,6 +14,7 @@ from domain.claim_state import ClaimState
 from domain.payer_status import PayerStatus
 from domain.retention import Periods
 from domain.slots import Slot
+from persistence.audit.rejections import Rejection
 from persistence.repositories.claims import Wanted
 from persistence.repositories.guides import SoughtGuides
 from persistence.repositories.idempotency import OperationKey, OperationStatus, OperationTerms
@@ -27,15 +28,19 @@ CLAIM = "CLM-9-1000"
 LONG_AGO = later(days=-2_200)
 SOUGHT = SoughtGuides(CLAIM, ["p7", "p8"], {"v7": frozenset({"v7", "v8"}), "k": frozenset({"x"})})
 KEY = OperationKey("1", "Task", "submit_claim", {})
+REJECTION = Rejection(7, 1, CLAIM, "RN-BIL-004", "BIL-004-V5", "Variable retryCount", NOW)
 TERMS = OperationTerms(lease=later(minutes=4) - NOW)
 SMALL = {"audit_anchors", "audit_permits", "legal_holds", "leases", "policies", "error_statistics"}
 
 Work = Callable[[Transaction], Awaitable[Any]]
 HOT: dict[str, Work] = {
     "record": lambda tx: tx.decision_log.record([draft(CLAIM)]),
-    "attempts": lambda tx: tx.decisions.attempts(CLAIM),
+    "decisions": lambda tx: tx.decisions.of_claims([CLAIM]),
     "count": lambda tx: tx.decisions.count(CLAIM),
-    "pending": lambda tx: tx.decisions.pending(),
+    "pending": lambda tx: tx.decisions.pending(later(days=-1)),
+    "pending elsewhere": lambda tx: tx.decisions.pending(later(days=-1)),
+    "rejection": lambda tx: tx.rejections.keep(REJECTION),
+    "give up": lambda tx: tx.decision_log.record([draft(CLAIM, count=5)]),
     "audit of claim": lambda tx: tx.audit.of_claim(CLAIM),
     "audit page": lambda tx: tx.audit.page((CLAIM, 3), 10),
     "digest": lambda tx: tx.audit.digest(NOW, later(days=1)),
@@ -120,6 +125,7 @@ READ_IN_ORDER = {
 """Indexes that may be read from their end: they hold nothing else, or the query stops after a few rows."""
 INDEXES = {
     "pending": "ix_claims_state",
+    "pending elsewhere": "ix_retry_decisions_next_retry_time",
     "newest of a payer": "ix_claims_payer_id",
     "guides": "ix_claim_guides_guide_hash",
     "guides known": "ix_claims_guides_not_kept",

@@ -53,7 +53,7 @@ def test_trouble_ends_in_one_line_that_says_what_to_do(
 
 
 def test_a_claim_id_of_the_wrong_shape_is_refused_with_an_example(tmp_path: Path) -> None:
-    done = reenvio(tmp_path, "claim", "show", "12345")
+    done = reenvio(tmp_path, "claim", "show", "no-digit")
     assert done.returncode == 2
     assert "CLM-001-1234567890" in done.stderr.replace("\n", " ")
 

@@ -6,7 +6,7 @@ import pytest
 
 from domain.backoff import base_wait, window
 from domain.catalog import ErrorClassification
-from domain.decision import Exhausted, Permanent, Retry
+from domain.decision import Cause, Exhausted, Permanent, Retry
 from domain.errors import InvalidInput
 from domain.events import SubmissionRetryExhaustedEvent, SubmissionRetryScheduledEvent, events_of
 from domain.outputs import audit_record, bpmn_error, output_variables
@@ -136,10 +136,10 @@ def test_bil_004_4_4_all_five_waits_end_within_four_and_a_half_hours() -> None:
 
 
 def test_bil_004_7_1_the_audit_trail_of_a_retry() -> None:
-    record = audit_record(retried("SERVICE_UNAVAILABLE"))
+    record = audit_record(retried("SERVICE_UNAVAILABLE"), BIL_004.profile)
     assert record["timestamp"] == "2025-01-12T10:40:00Z"
     assert record["claimId"] == CLAIM
-    assert record["submissionError"] == "SERVICE_UNAVAILABLE"
+    assert record["errorMessage"] == "SERVICE_UNAVAILABLE"
     assert record["errorClassification"] == "TRANSIENT"
     assert record["shouldRetry"] is True
     assert record["retryCount"] == 1
@@ -191,7 +191,7 @@ def test_bil_004_12_3_the_scheduled_event_has_every_field() -> None:
 
 def test_bil_004_12_3_the_exhausted_event_has_every_field() -> None:
     exhausted = given_up("TIMEOUT", retryCount=5)
-    event = SubmissionRetryExhaustedEvent(exhausted.claim_id, 5, "TIMEOUT", NOW)
+    event = SubmissionRetryExhaustedEvent(exhausted.claim_id, 5, "TIMEOUT", NOW, Cause.RETRIES)
     assert events_of(exhausted, BIL_004.profile) == (event,)
 
 

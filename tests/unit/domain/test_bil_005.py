@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from domain.attempt import record
 from domain.backoff import base_wait, window
 from domain.catalog import ErrorClassification
-from domain.decision import Exhausted, Permanent, Retry
+from domain.decision import Cause, Exhausted, Permanent, Retry
 from domain.errors import InvalidInput
 from domain.events import (
     MaxRetriesExceededEvent,
+    PastFailures,
     PermanentErrorDetectedEvent,
     RetryScheduledEvent,
     Severity,
@@ -128,7 +128,7 @@ def test_bil_005_4_2_unknown_is_called_unknown_transient() -> None:
 
 
 def test_bil_005_7_1_the_audit_trail_has_every_field() -> None:
-    entry = audit_record(retried("TIMEOUT - Connection timeout", BIL_005, retryCount=1))
+    entry = audit_record(retried("TIMEOUT - Connection timeout", BIL_005, retryCount=1), BIL_005.profile)
     assert entry == {
         "timestamp": "2025-01-12T10:40:00Z",
         "claimId": CLAIM,
@@ -146,7 +146,7 @@ def test_bil_005_7_1_the_audit_trail_has_every_field() -> None:
 
 
 def test_bil_005_7_1_the_audit_trail_of_a_refusal() -> None:
-    entry = audit_record(given_up("DUPLICATE_CLAIM", BIL_005))
+    entry = audit_record(given_up("DUPLICATE_CLAIM", BIL_005), BIL_005.profile)
     assert entry["shouldRetry"] is False
     assert entry["nextRetryTime"] is None
     assert entry["backoffMinutes"] == 0
@@ -188,19 +188,9 @@ def test_bil_005_case_9_3_invalid_patient_data_is_stopped_at_once() -> None:
     assert permanent.last_error == "INVALID_PATIENT_DATA - CPF inválido"
 
 
-def test_bil_005_12_2_the_aggregate_keeps_the_history() -> None:
-    first = retried("TIMEOUT", BIL_005)
-    second = retried("503", BIL_005, retryCount=1, now=first.next_retry_time)
-    aggregate = record(second, record(first).attempt_history)
-    assert [attempt.attempt_number for attempt in aggregate.attempt_history] == [1, 2]
-    assert [attempt.error for attempt in aggregate.attempt_history] == ["TIMEOUT", "503"]
-    assert aggregate.created_at == NOW
-    assert aggregate.retry_count == 2
-
-
 def test_bil_005_12_3_the_scheduled_event_has_every_field() -> None:
     retry = retried("TIMEOUT", BIL_005)
-    assert events_of(retry, BIL_005.profile, version=7) == (
+    assert events_of(retry, BIL_005.profile, PastFailures(version=7)) == (
         RetryScheduledEvent(
             claim_id=retry.claim_id,
             retry_count=1,
@@ -217,9 +207,10 @@ def test_bil_005_12_3_the_scheduled_event_has_every_field() -> None:
 def test_bil_005_12_3_the_exceeded_event_has_every_field() -> None:
     exhausted = given_up("TIMEOUT", BIL_005, retryCount=5)
     event = MaxRetriesExceededEvent(
-        exhausted.claim_id, "TIMEOUT", 5, timedelta(hours=3), NOW, severity=Severity.CRITICAL
+        exhausted.claim_id, "TIMEOUT", 6, timedelta(hours=3), NOW, Cause.RETRIES, severity=Severity.CRITICAL
     )
-    assert events_of(exhausted, BIL_005.profile, first_failure=NOW - timedelta(hours=3)) == (event,)
+    past = PastFailures(first_failure=NOW - timedelta(hours=3))
+    assert events_of(exhausted, BIL_005.profile, past) == (event,)
 
 
 def test_bil_005_12_3_the_permanent_event_has_every_field() -> None:

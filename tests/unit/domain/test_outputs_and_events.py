@@ -1,14 +1,12 @@
-"""What leaves the domain: process variables, BPMN errors, events, the aggregate; all plain, all redacted."""
+"""What leaves the domain: process variables, BPMN errors, events; all plain, all redacted."""
 
 import json
 from datetime import timedelta, timezone
 
 import pytest
 
-from domain.attempt import RetryAttempt, SubmissionRetryAttempt, record
-from domain.catalog import ErrorClassification
 from domain.errors import InvalidPolicy
-from domain.events import events_of, payload
+from domain.events import PastFailures, events_of, payload
 from domain.outputs import BpmnError, bpmn_error, error_variables, iso_time, output_variables
 from tests.unit.domain.deciding import BIL_004, BIL_005, CLAIM, NOW, given_up, retried
 
@@ -81,13 +79,15 @@ def test_an_event_is_written_under_the_rules_names() -> None:
 
 def test_a_duration_is_written_in_seconds_and_an_unknown_one_as_null() -> None:
     exhausted = given_up(LEAKY, BIL_005, retryCount=5)
-    (known,) = events_of(exhausted, BIL_005.profile, first_failure=NOW - timedelta(hours=2))
+    past = PastFailures(first_failure=NOW - timedelta(hours=2))
+    (known,) = events_of(exhausted, BIL_005.profile, past)
     assert payload(known) == {
         "claimId": CLAIM,
         "finalError": SAFE,
-        "totalAttempts": 5,
+        "totalAttempts": 6,
         "totalDuration": 7_200,
         "exceededAt": "2025-01-12T10:40:00.000Z",
+        "cause": "RETRIES",
         "severity": "CRITICAL",
     }
     (unknown,) = events_of(exhausted, BIL_005.profile)
@@ -99,39 +99,6 @@ def test_an_event_of_either_rule_has_no_personal_data() -> None:
         for count in (0, 5):
             (event,) = events_of(given_up(LEAKY, policy, retryCount=count), policy.profile)
             assert SAFE in payload(event).values()
-
-
-def test_a_first_failure_makes_a_history_of_one() -> None:
-    retry = retried("TIMEOUT")
-    assert record(retry) == SubmissionRetryAttempt(
-        claim_id=retry.claim_id,
-        submission_error="TIMEOUT",
-        error_classification=ErrorClassification.TRANSIENT,
-        retry_count=1,
-        max_retries=5,
-        backoff_minutes=retry.backoff_minutes,
-        next_retry_time=retry.next_retry_time,
-        should_retry=True,
-        retry_reason="Retry 1 of 5",
-        attempt_history=(RetryAttempt(1, NOW, "TIMEOUT", retry.backoff_minutes),),
-        created_at=NOW,
-    )
-
-
-def test_the_last_failure_closes_the_history() -> None:
-    first = record(retried("TIMEOUT", now=NOW - timedelta(hours=3)))
-    last = record(given_up("503", retryCount=5), first.attempt_history)
-    assert last.attempt_history[-1] == RetryAttempt(6, NOW, "503", 0)
-    assert last.total_duration == timedelta(hours=3)
-    assert last.should_retry is False
-    assert last.next_retry_time is None
-    assert last.backoff_minutes == 0
-
-
-def test_recording_a_redelivered_decision_changes_nothing() -> None:
-    retry = retried("TIMEOUT")
-    once = record(retry)
-    assert record(retry, once.attempt_history) == once
 
 
 def test_an_unknown_profile_is_refused_by_name() -> None:

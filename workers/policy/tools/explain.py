@@ -25,18 +25,21 @@ def _steps(decision: Decision, policy: Policy) -> Steps:
     steps = [("error", decision.last_error or "(empty)"), ("class", _class(decision.finding, policy))]
     match decision:
         case Retry():
-            count = _count(decision.retry_count - 1, "<", decision)
-            return [count, *steps, *_backoff(decision, policy), *_deadline(decision, policy)]
+            return [
+                _count(decision.retry_count - 1, decision),
+                *steps,
+                *_backoff(decision, policy),
+                *_deadline(decision, policy),
+            ]
         case Exhausted(cause=Cause.DEADLINE):
-            count = _count(decision.retry_count, "<", decision)
-            return [count, *steps, *_deadline(decision, policy), ("team", decision.team)]
-        case Exhausted():
-            return [_count(decision.retry_count, ">=", decision), *steps, ("team", decision.team)]
-        case Permanent():
-            return [_count(decision.retry_count, "<", decision), *steps, ("team", decision.team)]
+            steps += _deadline(decision, policy)
+            return [_count(decision.retry_count, decision), *steps, ("team", decision.team)]
+        case Exhausted() | Permanent():
+            return [_count(decision.retry_count, decision), *steps, ("team", decision.team)]
 
 
-def _count(count: int, sign: str, decision: Decision) -> tuple[str, str]:
+def _count(count: int, decision: Decision) -> tuple[str, str]:
+    sign = "<" if count < decision.max_retries else ">="
     return "count", f"{count} {sign} {decision.max_retries} retries allowed"
 
 

@@ -1,0 +1,69 @@
+"""What was decided about claims, whichever process sends them."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+from gateways.clock import WallClock
+from persistence.repositories.decisions import StoredDecision
+from persistence.store import Store
+from workers.cli.application import with_store
+
+
+def pending(
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 100,
+) -> None:
+    """Retries that claims wait for, soonest first; of other processes too, until their time has come."""
+
+    async def go(store: Store) -> None:
+        now = await WallClock().now()
+        async with store.reading() as tx:
+            found = await tx.decisions.pending(now, limit + 1)
+        Console().print(_table(found[:limit]) if found else "No claim waits for a retry.")
+        if len(found) > limit:
+            typer.echo(f"The next {limit}; there are more: see --limit.")
+
+    with_store(go)
+
+
+def decided_facts(decisions: Sequence[StoredDecision], sends: int | None) -> dict[str, str]:
+    """The newest decision and how it came to it; without `sends` another process sends the claim."""
+    if not decisions:
+        return {}
+    first, newest = decisions[0], decisions[-1]
+    facts = {
+        "decided": f"{_time(newest)}: {newest.retry_reason}{_cause(newest)}",
+        "failures": f"{len(decisions)} since {_time(first)}, over {newest.decided_at - first.decided_at}",
+    }
+    return (_elsewhere(newest) | facts) if sends is None else (facts | {"sends": str(sends)})
+
+
+def _elsewhere(newest: StoredDecision) -> dict[str, str]:
+    state = {"state": f"sent by another process, instance {newest.process_instance_key}"}
+    return state | ({"next send": _due(newest)} if newest.should_retry else {})
+
+
+def _cause(decision: StoredDecision) -> str:
+    return f" (cause {decision.cause})" if decision.cause else ""
+
+
+def _table(found: Sequence[StoredDecision]) -> Table:
+    longest = max(len(decision.claim_id) for decision in found)
+    first = Column("claim", min_width=longest)
+    table = Table(first, "due", "instance", "reason")
+    for decision in found:
+        instance, reason = str(decision.process_instance_key), decision.retry_reason
+        table.add_row(decision.claim_id, _due(decision), instance, reason)
+    return table
+
+
+def _due(decision: StoredDecision) -> str:
+    due = decision.next_retry_time
+    return due.isoformat(timespec="seconds") if due else ""
+
+
+def _time(decision: StoredDecision) -> str:
+    return decision.decided_at.isoformat(timespec="seconds")

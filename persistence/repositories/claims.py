@@ -72,7 +72,7 @@ class Move:
 
 _MOVED: dict[str, object] = {
     name: bindparam(f"to_{name}") for name in Move.__dataclass_fields__ if name != "claim_id"
-}
+} | {"incident": null()}
 
 
 def _follows(state: ClaimState) -> ColumnElement[bool]:
@@ -186,7 +186,7 @@ class Claims:
         """
         statement = update(claims).where(claims.c.claim_id == bindparam("to_claim_id"), _DECIDABLE)
         rows = [{f"to_{name}": value for name, value in row_of(move).items()} for move in moves]
-        await self._connection.execute(statement.values(_MOVED | {"incident": null()}), rows)
+        await self._connection.execute(statement.values(_MOVED), rows)
 
     async def _update(
         self, which: ColumnElement[bool], state: ClaimState, *, now: datetime, **changes: object

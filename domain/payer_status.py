@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 AHEAD = timedelta(seconds=30)
-PAGE = 500
+PAGE = 100
 
 
 class PayerState(StrEnum):

@@ -12,7 +12,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.breaker import Candidate, Go, Hold
-from domain.payer_status import PayerLimits, PayerState, PayerStatus
+from domain.payer_status import PAGE, PayerLimits, PayerState, PayerStatus
 from domain.slots import Wait
 from domain.submission import Accepted, Submission
 from persistence.database.rows import row_of
@@ -26,7 +26,6 @@ from workers.upkeep.probing import Probing
 
 PAYER = "302147"
 FAST = PayerLimits(per_minute=600, at_once=64, needs_proof=False)
-PAGE = 500
 PROBED_EVERY = timedelta(minutes=5)
 
 
@@ -182,8 +181,8 @@ async def test_workers_that_give_slots_at_the_same_time_give_each_claim_one(reco
     woken = len(recovery.coming) - 1  # the one that waits since the beginning has a timer
     numbers = await asyncio.gather(*(recovery.waker.wake(PAYER, recovery.moment) for _ in range(4)))
     slots = await recovery.slots()
-    assert sum(numbers) + woken == len(slots) == len({at for _, at in slots}) == 2_000
-    assert [claim_id for claim_id, _ in slots] == [name(rank) for rank in range(2_000)]
+    assert sum(numbers) + woken == len(slots) == len({at for _, at in slots}) == 5 * PAGE
+    assert [claim_id for claim_id, _ in slots] == [name(rank) for rank in range(5 * PAGE)]
 
 
 async def test_a_claim_whose_timer_ends_before_its_turn_waits_on_behind_those_more_urgent(
@@ -205,7 +204,7 @@ async def test_a_claim_whose_timer_ends_before_its_turn_waits_on_behind_those_mo
 async def test_after_a_worker_died_with_a_page_the_next_probe_runs_go_on_and_wake_it_again(
     recovery: Recovery,
 ) -> None:
-    await recovery.begin(400)
+    await recovery.begin(300)
     recovery.deaf = True
     await recovery.accepted("CLM-0-0")
     lost = {claim_id for claim_id, _ in await recovery.slots()}
@@ -215,7 +214,7 @@ async def test_after_a_worker_died_with_a_page_the_next_probe_runs_go_on_and_wak
         await recovery.probe()
     await recovery.pass_until(NOW + 4 * PROBED_EVERY)
     assert lost
-    assert len(recovery.sent) == 401
+    assert len(recovery.sent) == 301
     async with recovery.store.reading() as tx:
         status = await tx.payers.find(PAYER)
         assert await tx.payers.count_waiting(PAYER) == 0

@@ -129,8 +129,8 @@ def test_the_timers_of_those_without_a_slot_never_end_as_a_herd(
     assert all(after - before >= limits.wait_interval for before, after in pairwise(timers))
 
 
-def test_a_page_is_half_a_minute_of_the_pace_and_never_more_than_five_hundred() -> None:
-    assert [PayerLimits(per_minute=pace).page for pace in (1, 60, 600, 6_000, None)] == [2, 30, 300, 500, 500]
+def test_a_page_is_half_a_minute_of_the_pace_and_never_more_than_a_hundred() -> None:
+    assert [PayerLimits(per_minute=pace).page for pace in (1, 60, 600, 6_000, None)] == [2, 30, 100, 100, 100]
     assert PayerLimits(per_minute=1).ahead == timedelta(minutes=2)
 
 

@@ -92,9 +92,7 @@ class _Play:
 
     def _step(self, claims: Sequence[ClaimRow], now: datetime) -> timedelta:
         """To the next arrival or timer; not so far that a probe is missed, nor a step for each claim."""
-        if now < self._recovery:
-            return min(self._recovery - now, LONGEST_STEP)
-        shortest = FINE_STEP if now - self._recovery < LOOKED_AT_FINELY else COARSE_STEP
+        shortest = FINE_STEP if timedelta() <= now - self._recovery < LOOKED_AT_FINELY else COARSE_STEP
         timers = (claim.next_retry_time for claim in claims if claim.state is ClaimState.WAITING)
         moments = [moment for moment in timers if moment] + [at for _, at in self._to_come]
         return min(max(min(moments) - now, shortest), LONGEST_STEP)

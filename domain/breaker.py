@@ -1,39 +1,31 @@
 """The circuit breaker of one payer: who may go, who waits until when, and what each result changes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Self
 
 from domain.durations import ONE_SECOND, whole_second
+from domain.payer_answers import Result, is_processed, wish_of
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.redaction import redact
-from domain.slots import draw, draw_waiting, latest, opening, without_slots
-from domain.submission import (
-    Accepted,
-    AccessDenied,
-    AnswerLost,
-    ArrivalUnknown,
-    Duplicate,
-    Failed,
-    ProtocolMissing,
-    SendResult,
-    Settled,
-)
+from domain.slots import Slot, Wait, draw, draw_timer, draw_waiting, give, latest, opening, with_new_lanes
+from domain.submission import AccessDenied, AnswerLost, Failed
 
 MAINTENANCE = "outside the payer's hours, or planned maintenance"
 ASKED_TO_WAIT = "the payer asked to come later"
 OWN_PACE = "waits for its turn at the payer's pace"
 TRIAL_RUNS = "one claim tries first whether the payer takes claims"
-_RATE_CODES = frozenset({"HTTP:429", "HTTP:425"})
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A claim that wants to go to its payer: its deadline, and its slot if it has one."""
+    """A claim that wants to go: its deadline, the end of its timer if it waits, its slot if it has one."""
 
     claim_id: str
     payer_id: str
     deadline: datetime | None = None
+    until: datetime | None = None
     slot_at: datetime | None = None
 
 
@@ -44,11 +36,11 @@ class Go:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Nothing is sent and no attempt is spent; the claim comes back, always later than now."""
+    """Nothing is sent, no attempt is spent; it comes back later, or when it is woken and given a slot."""
 
     resume_at: datetime
-    slot_at: datetime
     reason: str
+    slot_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +51,6 @@ class Stop:
 
 
 Verdict = Go | Hold | Stop
-Result = SendResult | Settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +77,12 @@ class Breaker:
         """How many calls may be under way at once."""
         return self.limits.at_once if self.is_free else self.limits.trials
 
+    @property
+    def gives_slots(self) -> bool:
+        """Whether claims wait without a slot, and the slots given so far do not reach far enough ahead."""
+        until = self.status.slots_until
+        return self.is_free and until is not None and until < self.now + self.limits.ahead
+
     def aged(self) -> Self:
         """With what time alone changes: an open breaker tries when its wait is over, a pause ends."""
         status = self.status
@@ -100,6 +97,12 @@ class Breaker:
         """Let a claim go, or say when it may come back; the status is to be kept either way."""
         return self.aged()._admit(candidate, in_flight)
 
+    def give(self, waits: Sequence[Wait]) -> tuple[PayerStatus, tuple[Slot, ...]]:
+        """Slots for claims that wait, in their order; one that tries whether the payer is back comes now."""
+        if self.is_free:
+            return give(self.status, waits, self.limits, self.now)
+        return self.status, tuple(Slot(wait.claim_id, self.now) for wait in waits)
+
     def called(self) -> PayerStatus:
         """The status when one more send or question leaves: it counts in the pace."""
         paced_until = latest(self.now, self.status.paced_until) + self.limits.interval
@@ -111,7 +114,7 @@ class Breaker:
         `again`: an earlier send of the claim had no clear answer either, so it may be the claim's fault.
         """
         waiting = self._asked_to_wait(result)
-        if _is_processed(result):
+        if is_processed(result):
             return waiting._answered()
         match result:
             case AccessDenied(error=error):
@@ -130,7 +133,7 @@ class Breaker:
 
         Whoever answers questions need not take claims.
         """
-        return self._asked_to_wait(result).status if _is_processed(result) else self.after_send(result)
+        return self._asked_to_wait(result).status if is_processed(result) else self.after_send(result)
 
     def probed(self, *, up: bool) -> PayerStatus:
         """The status after a probe: "up" begins a trial, never more.
@@ -154,7 +157,7 @@ class Breaker:
 
     def resumed(self) -> PayerStatus:
         """Sends are allowed again; credentials have to prove themselves with one claim first."""
-        return without_slots(self.status.renewed(self.now), self.now)
+        return with_new_lanes(self.status.renewed(self.now), self.limits, self.now)
 
     def tripped(self, reason: str) -> PayerStatus:
         """A person opens the breaker, as an outage would; one that waits for credentials stays as it is."""
@@ -170,6 +173,8 @@ class Breaker:
             return self._wait(candidate, base, reason)
         if not self.is_free:
             return self._try(candidate, in_flight)
+        if self._is_in_line(candidate):
+            return self._wait(candidate, now + limits.first_wait, OWN_PACE)
         if in_flight >= limits.at_once:
             return self._queue(candidate, now + limits.busy_wait)
         paced = latest(now, self.status.paced_until) - limits.grace
@@ -198,50 +203,63 @@ class Breaker:
             return self._wait(candidate, paced, OWN_PACE)
         return self.called(), Go()
 
+    def _is_in_line(self, candidate: Candidate) -> bool:
+        """Whether others are to go first; where nobody was given the next slot, whoever comes takes it."""
+        until = self.status.slots_until
+        is_given = until is not None and until > self.now + self.limits.interval
+        return is_given and candidate.slot_at is None and self._has_waited(candidate)
+
+    def _has_waited(self, candidate: Candidate) -> bool:
+        """With the whole share, new claims stand in the same line."""
+        return candidate.until is not None or self.limits.share >= 1
+
     def _queue(self, candidate: Candidate, base: datetime) -> tuple[PayerStatus, Verdict]:
-        """In the lane of new claims; here the payer is well, so only the deadline itself ends the wait."""
+        """A slot at a payer that is well, in the lane that the claim belongs to."""
         if candidate.slot_at and candidate.slot_at > max(self.now, base):
             status, slot = self.status, candidate.slot_at
+        elif self.status.slots_until and self._has_waited(candidate):
+            status, slot = draw_waiting(self.status, self.limits, base)
         else:
             status, slot = draw(self.status, self.limits, base)
         if self._is_due(slot):
             return self._with(status).called(), Go()
-        return status, self._hold(slot, candidate.deadline, OWN_PACE)
+        return status, self._hold(candidate, slot, OWN_PACE, slot_at=slot)
 
     def _is_due(self, slot: datetime) -> bool:
         """Without a pace, slots differ only by when those who drew them looked at their clocks."""
         return slot <= self.now if self.limits.interval else slot - self.limits.early <= self.now
 
     def _wait(self, candidate: Candidate, base: datetime, reason: str) -> tuple[PayerStatus, Verdict]:
-        """In the lane of claims that have to wait; a later slot of its own stays a claim's."""
+        """Until woken; a later slot or timer of its own stays a claim's."""
         if candidate.slot_at and candidate.slot_at >= base:
-            status, slot = self.status, candidate.slot_at
-        else:
-            status, slot = draw_waiting(self.status, self.limits, base)
-        last = candidate.deadline - self.limits.reserve if candidate.deadline else None
-        return status, self._hold(slot, last, reason)
+            return self.status, self._hold(candidate, candidate.slot_at, reason, slot_at=candidate.slot_at)
+        status = replace(self.status, slots_until=self.status.slots_until or base)
+        if candidate.until and candidate.until >= base:
+            return status, self._hold(candidate, candidate.until, reason)
+        status, timer = draw_timer(status, self.limits, base)
+        return status, self._hold(candidate, timer, reason)
 
-    def _hold(self, slot: datetime, last: datetime | None, reason: str) -> Hold | Stop:
+    def _hold(
+        self, candidate: Candidate, at: datetime, reason: str, *, slot_at: datetime | None = None
+    ) -> Hold | Stop:
+        is_turn = self.is_free and not self.is_barred  # at a payer that is well it may take a person's time
+        last = candidate.deadline and candidate.deadline - (timedelta() if is_turn else self.limits.reserve)
         if last is not None and last <= self.now:
             return Stop(reason)
-        resume_at = slot if last is None else min(slot, last)
-        return Hold(max(whole_second(resume_at), self.now + ONE_SECOND), slot, reason)
+        resume_at = at if last is None else min(at, last)
+        return Hold(max(whole_second(resume_at), self.now + ONE_SECOND), reason, slot_at)
 
     def _asked_to_wait(self, result: Result) -> Self:
         """With the payer's wish to come later, whatever else its answer says."""
-        match result:
-            case Failed(code=code, retry_after=None, payer_down=False) if code in _RATE_CODES:
-                wish = self.limits.busy_wait
-            case Failed(retry_after=timedelta() as wish) | AnswerLost(retry_after=timedelta() as wish):
-                pass
-            case _:
-                return self
+        if (wish := wish_of(result, self.limits.busy_wait)) is None:
+            return self
         return self._with(replace(self.status, not_before=latest(self.now + wish, self.status.not_before)))
 
     def _answered(self) -> PayerStatus:
         match self.status.state:
             case PayerState.CLOSED:
-                return replace(self.status, failures=0, openings=0, proven=True)
+                proven = replace(self.status, failures=0, openings=0, proven=True)
+                return proven if self.is_free else with_new_lanes(proven, self.limits, self.now)
             case PayerState.HALF_OPEN:
                 return replace(self.resumed(), proven=True)
             case PayerState.OPEN:  # a send from before the breaker opened: a hint, no proof
@@ -268,7 +286,7 @@ class Breaker:
         status, limits, now = self.status, self.limits, self.now
         wait = min(limits.first_wait * 2 ** min(status.openings, 10), limits.longest_wait)
         was_trying = status.state is PayerState.HALF_OPEN
-        opened = replace(
+        return replace(
             status,
             state=PayerState.OPEN,
             reason=reason,
@@ -278,15 +296,3 @@ class Breaker:
             probe_up=status.probe_up if was_trying else None,
             changed_at=now,
         )
-        return without_slots(opened, now)
-
-
-def _is_processed(result: Result) -> bool:
-    """Only what the payer's own system has processed proves that it takes claims."""
-    match result:
-        case Accepted() | Duplicate() | ProtocolMissing() | ArrivalUnknown():
-            return True
-        case Failed(code=str() as code, payer_down=False):
-            return code.startswith("TISS:")
-        case _:
-            return False

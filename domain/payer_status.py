@@ -5,6 +5,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
+AHEAD = timedelta(seconds=30)
+PAGE = 100
+
 
 class PayerState(StrEnum):
     """Whether claims may go to a payer."""
@@ -23,7 +26,8 @@ class PayerStatus:
     `failures` counts outages and unclear answers in a row, of each claim one unclear answer at most;
     `openings` counts openings without a success between them; `proven` says that the credentials
     have worked since a person last resumed it. `next_slot_at` is where the lane of new claims goes on,
-    `next_wait_slot_at` the lane of claims that had to wait, `paced_until` where the sends made so far
+    `slots_until` the lane of claims that had to wait (None when none is left without a slot),
+    `next_wait_slot_at` the timers of those without a slot, `paced_until` where the sends made so far
     reach at the payer's pace. `probe_up` is the last probe's answer.
     """
 
@@ -38,17 +42,20 @@ class PayerStatus:
     not_before: datetime | None = None
     next_slot_at: datetime | None = None
     next_wait_slot_at: datetime | None = None
+    slots_until: datetime | None = None
     paced_until: datetime | None = None
     proven: bool = False
     probed_at: datetime | None = None
     probe_up: bool | None = None
 
     def renewed(self, now: datetime) -> "PayerStatus":
-        """A healthy payer's status that keeps the payer's wishes, the pace and what the last probe said."""
+        """A healthy payer's status: its wishes, the pace, the timers and the last probe's answer are kept."""
         return PayerStatus(
             self.payer_id,
             now,
             not_before=self.not_before,
+            next_wait_slot_at=self.next_wait_slot_at,
+            slots_until=self.slots_until,
             paced_until=self.paced_until,
             probed_at=self.probed_at,
             probe_up=self.probe_up,
@@ -115,8 +122,18 @@ class PayerLimits:
 
     @property
     def wait_interval(self) -> timedelta:
-        """From one slot to the next in the lane of claims that had to wait."""
+        """From one slot to the next in the lane of claims that had to wait, beside new ones."""
         return self.interval / self.share
+
+    @property
+    def ahead(self) -> timedelta:
+        """How far ahead slots are given to claims that wait."""
+        return max(AHEAD, 2 * self.interval)
+
+    @property
+    def page(self) -> int:
+        """How many of them are given a slot in one transaction."""
+        return min(self.ahead // self.interval, PAGE) if self.interval else PAGE
 
 
 PRACTICE = PayerLimits(per_minute=None, at_once=10_000, needs_proof=False)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, Table, and_, bindparam, delete, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.payer_status import PayerState, PayerStatus
@@ -71,8 +71,8 @@ class Payers:
         return None if row is None else _wait(row)
 
     async def hold(self, wait: Wait) -> None:
-        """Let a claim wait; it may be woken again, and keeps the moment it began to wait."""
-        row = row_of(wait) | {"woken_at": None}
+        """Let a claim wait; it keeps the moment it began to."""
+        row = row_of(wait)
         statement = insert_into(self._connection, waits).values(row)
         changes = {name: value for name, value in row.items() if name not in ("claim_id", "since")}
         await self._connection.execute(
@@ -83,61 +83,50 @@ class Payers:
         """The claim waits no more."""
         await self._connection.execute(delete(waits).where(waits.c.claim_id == claim_id))
 
-    async def waiting(self, payer_id: str) -> Sequence[Wait]:
-        """All claims that wait for the payer."""
-        rows = await self._connection.execute(select(waits).where(waits.c.payer_id == payer_id))
-        return [_wait(row) for row in rows]
-
     async def count_waiting(self, payer_id: str) -> int:
         """How many claims wait for the payer."""
         return await self._connection.scalar(select(func.count()).where(waits.c.payer_id == payer_id)) or 0
 
-    async def give_slots(self, slots: Iterable[Slot]) -> None:
-        """Keep planned slots; those that had been woken for an older one may be woken again."""
+    async def next_waiting(self, status: PayerStatus, *, lost_before: datetime, limit: int) -> Sequence[Wait]:
+        """Claims without a slot, or whose slot has passed so long ago; nearest deadline first."""
+        query = (
+            select(waits)
+            .where(waits.c.payer_id == status.payer_id)
+            .where(or_(~_has_slot(status), waits.c.slot_at < lost_before))
+            .order_by(waits.c.deadline.nulls_last(), waits.c.since, waits.c.claim_id)
+            .limit(limit)
+        )
+        return [_wait(row) for row in await self._connection.execute(query)]
+
+    async def count_late(self, status: PayerStatus, after: datetime, now: datetime) -> int:
+        """How many had their slot since a moment and have not come."""
+        query = select(func.count()).where(waits.c.payer_id == status.payer_id, _has_slot(status))
+        late = query.where(waits.c.slot_at >= after, waits.c.slot_at <= now)
+        return await self._connection.scalar(late) or 0
+
+    async def give_slots(self, slots: Iterable[Slot], *, now: datetime) -> None:
+        """Keep slots, given at this moment."""
         rows = [{"of": slot.claim_id, "at": slot.at} for slot in slots]
         if not rows:
             return
         statement = update(waits).where(waits.c.claim_id == bindparam("of"))
-        await self._connection.execute(statement.values(slot_at=bindparam("at"), woken_at=None), rows)
+        await self._connection.execute(statement.values(slot_at=bindparam("at"), woken_at=now), rows)
 
-    async def due(
-        self, payer_id: str, *, before: datetime, woken_before: datetime, limit: int
-    ) -> Sequence[str]:
-        """Claims whose slot comes soon, and before their own timer; the earliest first."""
-        query = (
-            select(waits.c.claim_id)
-            .where(waits.c.payer_id == payer_id, waits.c.slot_at < before)
-            .where(waits.c.slot_at < waits.c.until, _asleep(woken_before))
-            .order_by(waits.c.slot_at)
-            .limit(limit)
-        )
-        return list((await self._connection.execute(query)).scalars())
+    async def forget_lost(self, *, before: datetime, limit: int) -> int:
+        """Remove some waits and sends nobody came back for; a claim that still does starts anew."""
+        return await self._remove(waits, before, limit) + await self._remove(sends, before, limit)
 
-    async def most_urgent(self, payer_id: str, *, woken_before: datetime, limit: int) -> Sequence[str]:
-        """Claims that wait, nearest deadline first."""
-        query = (
-            select(waits.c.claim_id)
-            .where(waits.c.payer_id == payer_id, _asleep(woken_before))
-            .order_by(waits.c.deadline.nulls_last(), waits.c.since, waits.c.claim_id)
-            .limit(limit)
-        )
-        return list((await self._connection.execute(query)).scalars())
-
-    async def woken(self, claim_ids: Sequence[str], *, now: datetime) -> None:
-        """Remember who was woken."""
-        done = update(waits).where(waits.c.claim_id.in_(claim_ids)).values(woken_at=now)
-        await self._connection.execute(done)
-
-    async def forget_lost(self, *, before: datetime) -> int:
-        """Remove waits and sends nobody came back for; a claim that still does starts anew."""
-        gone = await self._connection.execute(delete(waits).where(waits.c.until < before))
-        ended = await self._connection.execute(delete(sends).where(sends.c.until < before))
-        return gone.rowcount + ended.rowcount
+    async def _remove(self, table: Table, before: datetime, limit: int) -> int:
+        lost = select(table.c.claim_id).where(table.c.until < before).order_by(table.c.until).limit(limit)
+        claims = list((await self._connection.execute(lost)).scalars())
+        gone = delete(table).where(table.c.claim_id.in_(claims), table.c.until < before)
+        return (await self._connection.execute(gone)).rowcount
 
 
-def _asleep(woken_before: datetime) -> ColumnElement[bool]:
-    """Not woken, or woken so long ago that the wake-up must have been lost."""
-    return or_(waits.c.woken_at.is_(None), waits.c.woken_at < woken_before)
+def _has_slot(status: PayerStatus) -> ColumnElement[bool]:
+    """As `domain.slots.slot_of` says; never unknown."""
+    given = func.coalesce(waits.c.woken_at >= status.changed_at, False)
+    return and_(waits.c.slot_at.is_not(None), given)
 
 
 def _status(row: Row[Any]) -> PayerStatus:
@@ -146,4 +135,4 @@ def _status(row: Row[Any]) -> PayerStatus:
 
 
 def _wait(row: Row[Any]) -> Wait:
-    return Wait(row.claim_id, row.payer_id, row.since, row.until, row.slot_at, row.deadline)
+    return Wait(**row._mapping)

@@ -20,6 +20,7 @@ payer_status = Table(
     Column("not_before", UtcDateTime),
     Column("next_slot_at", UtcDateTime),
     Column("next_wait_slot_at", UtcDateTime),
+    Column("slots_until", UtcDateTime),
     Column("paced_until", UtcDateTime),
     Column("proven", Boolean, nullable=False),
     Column("probed_at", UtcDateTime),
@@ -38,7 +39,7 @@ payer_waits = Table(
     Column("deadline", UtcDateTime),
     Column("woken_at", UtcDateTime),
     Index("ix_payer_waits_slot", "payer_id", "slot_at"),
-    Index("ix_payer_waits_deadline", "payer_id", "deadline"),
+    Index("ix_payer_waits_deadline", "payer_id", "deadline", "since", "claim_id"),
     Index("ix_payer_waits_until", "until"),
 )
 

@@ -104,7 +104,7 @@ async def test_once_it_is_mended_the_decision_follows_in_the_same_chain(store: S
 
 
 async def test_a_reference_has_a_chain_of_its_own_where_the_model_says_so(store: Store) -> None:
-    headers = {"claimIdForm": "reference"}
-    await deliver(store, "analyze-retry", GOOD | {"claimId": "instance:42", "retryCount": -1}, **headers)
+    variables = GOOD | {"claimId": "instance:42", "retryCount": -1}
+    await deliver(store, "analyze-retry", variables, claimIdForm="reference")
     assert [event.event for event in await trail(store, "instance:42")] == ["RECEIVED", "REJECTED"]
     assert await trail(store, "@instance:42") == []

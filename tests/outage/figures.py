@@ -11,13 +11,18 @@ MINUTE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """One way through the outage; the peak is in units of the payer's capacity."""
+    """One way through the outage; the peak is in units of the payer's capacity.
+
+    `drain_over_pace` is the time from the first protocol to the last, in units of what the pace needs.
+    """
 
     recovered: float
     attempts_per_claim: float
     most_attempts: int
     peak_over_capacity: float
+    to_first_protocol: timedelta
     to_last_protocol: timedelta
+    drain_over_pace: float
     taken_twice: int
 
 
@@ -31,12 +36,16 @@ def figures(
     """The figures of one run; `attempts` has one number for each claim."""
     sends = [entry for entry in entries if entry.operation == "loteGuiasWS"]
     taken = [entry for entry in sends if entry.verdict == TAKEN]
+    protocols = [entry.at for entry in taken] or [recovery]
+    drain = max(protocols) - min(protocols)
     return Figures(
         recovered=accepted / len(attempts),
         attempts_per_claim=sum(attempts) / len(attempts),
         most_attempts=max(attempts),
         peak_over_capacity=peak([entry.at for entry in sends if entry.at >= recovery]) / per_minute,
-        to_last_protocol=max((entry.at for entry in taken), default=recovery) - recovery,
+        to_first_protocol=min(protocols) - recovery,
+        to_last_protocol=max(protocols) - recovery,
+        drain_over_pace=drain / (len(protocols) * MINUTE / per_minute),
         taken_twice=len(taken) - len({entry.lote for entry in taken}),
     )
 

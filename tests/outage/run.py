@@ -2,14 +2,16 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
+from typing import TypeVar
 
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerStatus
 from gateways.zeebe import engine
+from persistence.database.trouble import DatabaseError
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Transaction
 from tests.outage.figures import Figures, figures
@@ -22,9 +24,10 @@ COARSE_STEP, FINE_STEP, LONGEST_STEP = timedelta(minutes=1), timedelta(seconds=1
 PROBE_OVERDUE = timedelta(minutes=6)
 LOOKED_AT_FINELY = timedelta(minutes=30)  # after the recovery, when a herd would come
 LOOK_SECONDS = 0.05
-HELP_SECONDS, PATIENCE_SECONDS = 5.0, 120.0
+HELP_SECONDS, PATIENCE_SECONDS = 5.0, 300.0
 RESTING = frozenset({ClaimState.WAITING, ClaimState.IN_REVIEW, ClaimState.ACCEPTED})
 Progress = Callable[[str], None]
+Result = TypeVar("Result")
 
 
 async def through_the_outage(
@@ -65,15 +68,16 @@ class _Play:
     async def _hand_in(self, now: datetime) -> None:
         while self._to_come and self._to_come[0][1] <= now:
             number, _ = self._to_come.popleft()
-            file = file_bytes(file_text(f"{number:012d}", first=number))
-            await self._here.app.intake.submit(ClaimFile(file))
+            file = ClaimFile(file_bytes(file_text(f"{number:012d}", first=number)))
+            await _until_taken(lambda file=file: self._here.app.intake.submit(file))  # type: ignore[misc]
 
     async def _at_rest(self) -> Sequence[ClaimRow]:
         """All claims, once none of them moves or is due, and the payer was probed in time."""
         stuck, moving = _Patience(), frozenset[str]()
         while True:
-            now = await self._here.clock.now()
-            claims, payer = await self._here.app.store.look(_look)
+            now, began = await self._here.clock.now(), monotonic()
+            claims, payer = await _until_taken(lambda: self._here.app.store.look(_look))
+            looked = monotonic() - began
             still = frozenset(claim.claim_id for claim in claims if _moves(claim, now))
             if now - ((payer and payer.probed_at) or self._here.began) > PROBE_OVERDUE:
                 still |= {PAYER}
@@ -84,7 +88,7 @@ class _Play:
             elif stuck.is_over(moving):
                 # a jump of the clock may have cost a job its way to the worker: it comes again with its lock
                 await self._here.clock.advance(COARSE_STEP)
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(max(LOOK_SECONDS, 4 * looked))  # looking at thousands costs the worker time
 
     def _step(self, claims: Sequence[ClaimRow], now: datetime) -> timedelta:
         """To the next arrival or timer; not so far that a probe is missed, nor a step for each claim."""
@@ -99,6 +103,18 @@ class _Play:
         if quarters > self._told:
             self._told = quarters
             self._tell(f"{quarters * 15:4d} min: {len(claims)} claims in, {accepted} accepted")
+
+
+async def _until_taken(work: Callable[[], Awaitable[Result]]) -> Result:
+    """Like a person who tries again when the database is busy with all the others."""
+    ends = monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return await work()
+        except DatabaseError:
+            if monotonic() > ends:
+                raise
+            await asyncio.sleep(1)
 
 
 async def _look(tx: Transaction) -> tuple[Sequence[ClaimRow], PayerStatus | None]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from tests.outage.figures import Figures
+from tests.outage.figures import MINUTE, Figures
 from tests.outage.plan import Plan
 
 _COLUMNS = (
@@ -12,7 +12,9 @@ _COLUMNS = (
     "sends per claim",
     "most sends",
     "peak after recovery / capacity",
+    "first protocol after recovery",
     "last protocol after recovery",
+    "first to last / what the pace allows",
     "taken twice",
 )
 
@@ -32,14 +34,18 @@ def unmet(breaker: Figures) -> list[str]:
         f"recovered 100 %: {breaker.recovered:.1%}": breaker.recovered == 1,
         f"at most 1.2 sends per claim: {breaker.attempts_per_claim:.2f}": breaker.attempts_per_claim <= 1.2,
         f"peak at most 1.2 x capacity: {breaker.peak_over_capacity:.2f}": breaker.peak_over_capacity <= 1.2,
+        f"first to last protocol at most 1.5 x of the pace: {breaker.drain_over_pace:.2f}": (
+            breaker.drain_over_pace <= 1.5
+        ),
         f"nothing taken twice: {breaker.taken_twice}": breaker.taken_twice == 0,
     }
     return [aim for aim, is_met in kept.items() if not is_met]
 
 
 def _row(name: str, result: Figures) -> str:
-    minutes = result.to_last_protocol / timedelta(minutes=1)
+    first, last = result.to_first_protocol / MINUTE, result.to_last_protocol / MINUTE
     return (
         f"| {name} | {result.recovered:.1%} | {result.attempts_per_claim:.2f} | {result.most_attempts} "
-        f"| {result.peak_over_capacity:.2f} | {minutes:.0f} min | {result.taken_twice} |"
+        f"| {result.peak_over_capacity:.2f} | {first:.1f} min | {last:.1f} min "
+        f"| {result.drain_over_pace:.2f} | {result.taken_twice} |"
     )

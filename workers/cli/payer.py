@@ -203,7 +203,7 @@ def _facts(view: PayerView, now: datetime) -> dict[str, object]:
         "sends under way": f"{view.in_flight} of {view.limits.at_once}",
         "pace": view.pace,
         "next free slot": moment(status.next_slot_at) or "now",
-        "waiting drained at": moment(status.next_wait_slot_at) or "-",
+        "slots given until": moment(status.slots_until) or "-",
         "last probe": f"{moment(status.probed_at)} {_answer(view)}".strip(),
         "maintenance": view.windows(now) or "-",
     }

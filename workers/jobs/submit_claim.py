@@ -1,8 +1,8 @@
 """submit-claim: sends a claim when its payer takes claims, never twice for one job whose answer is known.
 
 A send has four commits, for no transaction may stay open while a payer is asked: its idempotency record
-begins, the claim leaves, the answer is written down, the record is settled. A fifth marks whom to wake where
-the payer was or is not free, and one more notes what a payer has cancelled before the send. Whoever dies in
+begins, the claim leaves, the answer is written down, the record is settled. A fifth gives slots to the next
+that wait, when some are due, and one more notes what a payer has cancelled before the send. Whoever dies in
 between leaves on record how far it came; a send without an answer counts as one whose answer was lost.
 """
 

@@ -1,13 +1,17 @@
 """Admission to a payer, under the lock of its row: who goes, who waits, and what a result changes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from domain.breaker import Breaker, Candidate, Hold, Verdict
 from domain.payer_status import PayerLimits, PayerStatus
-from domain.slots import Wait, plan
+from domain.slots import Slot, Wait, latest, slot_of
 from domain.submission import Settled, Submission
 from persistence.store import Transaction
+
+LOST_AFTER = timedelta(minutes=4)
+"""So long after its slot, a claim's wake-up must have been lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +24,11 @@ class Admission:
 
 @dataclass(frozen=True, slots=True)
 class PayerChange:
-    """A payer's status before and after something happened; `stays_free` says that it was and is free."""
+    """A payer's status before and after something happened; `wakes` says that somebody may be due to come."""
 
     before: PayerStatus
     after: PayerStatus
-    stays_free: bool
+    wakes: bool
 
     @property
     def is_news(self) -> bool:
@@ -45,12 +49,12 @@ class LockedPayer:
 
     async def admit(self, candidate: Candidate) -> Admission:
         """Let the claim go or wait, and write it down; limits hold for all processes together."""
-        breaker, payers = await self._replanned(self.breaker.aged().status), self.tx.payers
+        breaker, payers = self.breaker.aged(), self.tx.payers
         wait = await payers.wait_of(candidate.claim_id)
-        status, verdict = breaker.admit(_with_slot(candidate, wait), await self.in_flight())
+        status, verdict = breaker.admit(_waiting(candidate, wait, breaker.status), await self.in_flight())
         await payers.save(status)
         if isinstance(verdict, Hold):
-            await payers.hold(_wait(candidate, verdict, breaker.now))
+            await payers.hold(_wait(candidate, verdict, breaker))
         elif wait:
             await payers.release(candidate.claim_id)
         return Admission(verdict, is_first=wait is None)
@@ -62,20 +66,34 @@ class LockedPayer:
         return change
 
     async def change(self, after: PayerStatus) -> PayerChange:
-        """Keep a new status; whoever waits gets a slot when the payer has become free by it."""
-        breaker = await self._replanned(after)
-        await self.tx.payers.save(breaker.status)
-        stays_free = self.breaker.is_free and breaker.is_free
-        return PayerChange(self.breaker.status, breaker.status, stays_free)
-
-    async def _replanned(self, after: PayerStatus) -> Breaker:
+        """Keep a new status."""
+        await self.tx.payers.save(after)
         breaker = replace(self.breaker, status=after)
-        if self.breaker.is_free or not breaker.is_free:
-            return breaker
-        waits = await self.tx.payers.waiting(after.payer_id)
-        after, slots = plan(after, waits, breaker.limits, breaker.now)
-        await self.tx.payers.give_slots(slots)
-        return replace(breaker, status=after)
+        stays_free = self.breaker.is_free and breaker.is_free
+        return PayerChange(self.breaker.status, after, wakes=breaker.gives_slots or not stays_free)
+
+    async def give_slots(self) -> Sequence[str]:
+        """Give the next slots to the most urgent that wait, a page of them; returns whom to wake."""
+        breaker, payers = self.breaker.aged(), self.tx.payers
+        if (room := await self._room(breaker)) <= 0:
+            return ()
+        waits = await payers.next_waiting(breaker.status, lost_before=breaker.now - LOST_AFTER, limit=room)
+        status, slots = breaker.give(waits)
+        await payers.save(status)
+        await payers.give_slots(slots, now=latest(breaker.now, status.changed_at))
+        given = zip(waits, slots, strict=True)
+        return [wait.claim_id for wait, slot in given if _is_needed(wait, slot, breaker.now)]
+
+    async def _room(self, breaker: Breaker) -> int:
+        """How many may be given a slot now: those who are late with theirs count, or a slow worker drowns."""
+        if breaker.is_barred:
+            return 0
+        if not breaker.is_free:
+            return breaker.places - await self.in_flight()
+        if not breaker.gives_slots and breaker.status.slots_until:
+            return 0
+        now = breaker.now
+        return breaker.limits.page - await self.tx.payers.count_late(breaker.status, now - LOST_AFTER, now)
 
 
 async def locked(tx: Transaction, payer_id: str, limits: PayerLimits, now: datetime) -> LockedPayer:
@@ -83,19 +101,25 @@ async def locked(tx: Transaction, payer_id: str, limits: PayerLimits, now: datet
     return LockedPayer(tx, Breaker(await tx.payers.lock(payer_id, now=now), limits, now))
 
 
-def _with_slot(candidate: Candidate, wait: Wait | None) -> Candidate:
-    """A slot at another payer is none."""
+def _waiting(candidate: Candidate, wait: Wait | None, status: PayerStatus) -> Candidate:
+    """The claim with its wait; one at another payer is none."""
     if wait is None or wait.payer_id != candidate.payer_id:
         return candidate
-    return replace(candidate, slot_at=wait.slot_at)
+    return replace(candidate, until=wait.until, slot_at=slot_of(wait, status))
 
 
-def _wait(candidate: Candidate, hold: Hold, now: datetime) -> Wait:
+def _wait(candidate: Candidate, hold: Hold, breaker: Breaker) -> Wait:
     return Wait(
         claim_id=candidate.claim_id,
         payer_id=candidate.payer_id,
-        since=now,
-        until=min(hold.resume_at, hold.slot_at),  # a timer ends at a whole second
+        since=breaker.now,
+        until=min(hold.resume_at, hold.slot_at or hold.resume_at),  # a timer ends at a whole second
         slot_at=hold.slot_at,
         deadline=candidate.deadline,
+        woken_at=hold.slot_at and latest(breaker.now, breaker.status.changed_at),
     )
+
+
+def _is_needed(wait: Wait, slot: Slot, now: datetime) -> bool:
+    """Whether a wake-up is: the claim's own timer ends later, or has ended for nothing."""
+    return slot.at < wait.until or wait.until < now

@@ -1,4 +1,4 @@
-"""Wakes waiting claims when their payer is ready for them: one to try, then each shortly before its slot."""
+"""Wakes waiting claims when their payer is ready for them: one to try, then page by page by their slots."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -10,14 +10,11 @@ from bpmn.names import Message
 from domain.errors import Trouble
 from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.store import Store, Transaction
-from workers.payers.admission import LockedPayer, PayerChange, locked
+from workers.payers.admission import PayerChange, locked
 from workers.payers.limits import LimitsByPayer
 
 WakeUp = Callable[[str], Awaitable[None]]
-AHEAD = timedelta(minutes=6)  # a little more than from one probe run to the next
-AT_MOST = 500
 KEEP = timedelta(seconds=10)  # longer, and it could wake the claim from its next wait
-AGAIN_AFTER = timedelta(minutes=4)
 log = structlog.get_logger(__name__)
 
 
@@ -43,8 +40,8 @@ class Waker:
     wake_up: WakeUp = nobody
 
     async def wake(self, payer_id: str, now: datetime) -> int:
-        """Wake whoever is due at this payer; returns how many."""
-        claims = await self.store.run(lambda tx: self._mark_due(tx, payer_id, now))
+        """Give the next slots at this payer and wake whoever got one; returns how many."""
+        claims = await self.store.run(lambda tx: self._give_slots(tx, payer_id, now))
         for number, claim_id in enumerate(claims):
             try:
                 await self.wake_up(claim_id)
@@ -56,15 +53,12 @@ class Waker:
     async def after(self, change: PayerChange, now: datetime) -> None:
         """Log what changed, and wake whom it concerns."""
         log_change(change)
-        if not change.stays_free:
+        if change.wakes:
             await self.wake(change.after.payer_id, now)
 
-    async def _mark_due(self, tx: Transaction, payer_id: str, now: datetime) -> Sequence[str]:
-        """Whom to wake, marked as woken; another worker that asks at the same time gets others."""
-        claims = await _due(await locked(tx, payer_id, self.limits.of(payer_id), now))
-        if claims:
-            await tx.payers.woken(claims, now=now)
-        return claims
+    async def _give_slots(self, tx: Transaction, payer_id: str, now: datetime) -> Sequence[str]:
+        """Another worker that asks at the same time gets other claims, and later slots."""
+        return await (await locked(tx, payer_id, self.limits.of(payer_id), now)).give_slots()
 
 
 def log_change(change: PayerChange) -> None:
@@ -72,13 +66,3 @@ def log_change(change: PayerChange) -> None:
     after = change.after
     if change.is_news:
         log.warning("payer_state_changed", payer=after.payer_id, state=after.state, reason=after.reason)
-
-
-async def _due(payer: LockedPayer) -> Sequence[str]:
-    breaker, payers = payer.breaker.aged(), payer.tx.payers
-    payer_id, again = breaker.status.payer_id, breaker.now - AGAIN_AFTER
-    if breaker.is_free:
-        before = breaker.now + AHEAD
-        return await payers.due(payer_id, before=before, woken_before=again, limit=AT_MOST)
-    places = 0 if breaker.is_barred else breaker.places - await payer.in_flight()
-    return await payers.most_urgent(payer_id, woken_before=again, limit=places) if places > 0 else ()

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from domain.payer_status import PAGE
 from gateways.tiss.probe import is_up
 from gateways.tiss.settings import PayerSettings
 from persistence.store import Store, Transaction
@@ -28,7 +29,8 @@ class Probing:
 
     async def all(self, now: datetime) -> int:
         """Probe every payer; returns how many claims were woken."""
-        await self.store.run(lambda tx: tx.payers.forget_lost(before=now - LOST_AFTER))
+        while await self.store.run(lambda tx: tx.payers.forget_lost(before=now - LOST_AFTER, limit=PAGE)):
+            pass
         async with self.store.reading() as tx:
             seen = {status.payer_id for status in await tx.payers.all()}
         places = asyncio.Semaphore(AT_ONCE)

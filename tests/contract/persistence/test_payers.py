@@ -3,7 +3,6 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 
 from domain.breaker import Candidate, Go, Hold
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
@@ -25,6 +24,7 @@ FULL = PayerStatus(
     not_before=later(minutes=1),
     next_slot_at=later(seconds=1),
     next_wait_slot_at=later(seconds=2),
+    slots_until=later(seconds=4),
     paced_until=later(seconds=3),
     proven=True,
     probed_at=NOW,
@@ -77,27 +77,43 @@ async def test_a_wait_keeps_its_beginning_and_ends_when_released(store: Store) -
         assert await tx.payers.wait_of("CLM-W-1") is None
 
 
-async def test_the_nearest_deadline_is_woken_first_and_nobody_twice_in_a_row(store: Store) -> None:
-    async with store.transaction() as tx:
-        for each in (wait(1), wait(2, deadline=90), wait(3, deadline=30), wait(4)):
-            await tx.payers.hold(each)
-        order = ["CLM-W-3", "CLM-W-2", "CLM-W-1", "CLM-W-4"]
-        assert await tx.payers.most_urgent(PAYER, woken_before=NOW, limit=9) == order
-        await tx.payers.woken(["CLM-W-3"], now=NOW)
-        assert await tx.payers.most_urgent(PAYER, woken_before=NOW, limit=1) == ["CLM-W-2"]
-        lost = later(minutes=1)  # nobody came: the wake-up was lost
-        assert await tx.payers.most_urgent(PAYER, woken_before=lost, limit=1) == ["CLM-W-3"]
+async def waiting(tx: Transaction, status: PayerStatus, *, limit: int = 9) -> list[str]:
+    """Who is to be given the next slots."""
+    found = await tx.payers.next_waiting(status, lost_before=later(minutes=-4), limit=limit)
+    return [each.claim_id for each in found]
 
 
-async def test_who_has_a_slot_soon_and_before_its_timer_is_due(store: Store) -> None:
+async def test_the_nearest_deadline_comes_first_and_nobody_twice_in_a_row(store: Store) -> None:
+    status = PayerStatus(PAYER, NOW)
     async with store.transaction() as tx:
-        for each in (wait(1, slot=3), wait(2, slot=50), wait(3, slot=2), wait(4, slot=1, until=1), wait(5)):
+        for each in (wait(1), wait(2, deadline=90), wait(3, deadline=30), wait(4), wait(0, deadline=90)):
             await tx.payers.hold(each)
-        soon = partial(tx.payers.due, PAYER, before=later(minutes=6), woken_before=NOW)
-        assert await soon(limit=9) == ["CLM-W-3", "CLM-W-1"]
-        await tx.payers.give_slots([Slot("CLM-W-5", later(minutes=1))])
-        await tx.payers.give_slots([])
-        assert await soon(limit=1) == ["CLM-W-5"]
+        order = ["CLM-W-3", "CLM-W-0", "CLM-W-2", "CLM-W-1", "CLM-W-4"]
+        assert await waiting(tx, status) == order
+        assert await waiting(tx, status, limit=2) == order[:2]
+        await tx.payers.give_slots([Slot("CLM-W-3", later(minutes=1))], now=NOW)
+        await tx.payers.give_slots([], now=NOW)
+        assert await waiting(tx, status) == order[1:]
+
+
+async def test_a_slot_that_passed_unused_or_was_given_before_an_outage_is_none(store: Store) -> None:
+    async with store.transaction() as tx:
+        for each, minutes in ((wait(1), -5), (wait(2), -3), (wait(3), 5)):
+            await tx.payers.hold(each)
+            await tx.payers.give_slots([Slot(each.claim_id, later(minutes=minutes))], now=NOW)
+        assert await waiting(tx, PayerStatus(PAYER, NOW)) == ["CLM-W-1"]
+        assert len(await waiting(tx, PayerStatus(PAYER, later(seconds=1)))) == 3
+        assert await waiting(tx, PayerStatus("other", NOW)) == []
+
+
+async def test_who_has_not_come_to_a_slot_is_late(store: Store) -> None:
+    status = PayerStatus(PAYER, NOW)
+    async with store.transaction() as tx:
+        for number, minutes in enumerate((-5, -3, 0, 1)):
+            await tx.payers.hold(wait(number))
+            await tx.payers.give_slots([Slot(f"CLM-W-{number}", later(minutes=minutes))], now=NOW)
+        assert await tx.payers.count_late(status, later(minutes=-4), NOW) == 2
+        assert await tx.payers.count_late(replace(status, changed_at=later(hours=1)), NOW, NOW) == 0
 
 
 async def test_waits_and_sends_nobody_came_back_for_are_forgotten(store: Store) -> None:
@@ -105,8 +121,10 @@ async def test_waits_and_sends_nobody_came_back_for_are_forgotten(store: Store) 
         await tx.payers.hold(wait(1, until=1))
         await tx.payers.hold(wait(2, until=200))
         await tx.payers.send_began("CLM-1-1", 1, PAYER, until=later(minutes=1))
-        assert await tx.payers.forget_lost(before=later(minutes=100)) == 2
-        assert [left.claim_id for left in await tx.payers.waiting(PAYER)] == ["CLM-W-2"]
+        await tx.payers.hold(wait(3, until=2))
+        assert await tx.payers.forget_lost(before=later(minutes=100), limit=1) == 2
+        assert await tx.payers.forget_lost(before=later(minutes=100), limit=1) == 1
+        assert await waiting(tx, PayerStatus(PAYER, NOW)) == ["CLM-W-2"]
 
 
 async def arrive(store: Store, number: int, limits: PayerLimits) -> Admission:
@@ -136,7 +154,7 @@ async def test_of_many_that_come_at_once_as_many_go_as_may(store: Store) -> None
 async def test_of_many_that_come_at_once_each_gets_a_slot_of_its_own(store: Store) -> None:
     limits = PayerLimits(needs_proof=False, at_once=100)
     verdicts = [a.verdict for a in await asyncio.gather(*(arrive(store, n, limits) for n in range(12)))]
-    slots = sorted(verdict.slot_at for verdict in verdicts if isinstance(verdict, Hold))
+    slots = sorted(v.slot_at for v in verdicts if isinstance(v, Hold) and v.slot_at)
     assert slots == [NOW + timedelta(seconds=n) for n in range(1, 12)]
 
 

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from domain.breaker import ASKED_TO_WAIT, MAINTENANCE, Breaker, Candidate, Go, Hold, Result, Stop, Verdict
+from domain.breaker import ASKED_TO_WAIT, MAINTENANCE, Breaker, Candidate, Go, Hold, Stop, Verdict
+from domain.payer_answers import Result
 from domain.payer_status import PayerLimits, PayerState, PayerStatus, PlannedDowntime
 from domain.submission import Accepted, AccessDenied, AnswerLost, Failed
 from gateways.tiss.hours import PostingHours

@@ -1,15 +1,16 @@
 """The breaker, whatever comes in whatever order."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.breaker import Breaker, Candidate, Go, Hold, Result, Stop
+from domain.breaker import Breaker, Candidate, Go, Hold, Stop
+from domain.payer_answers import Result
 from domain.payer_status import PayerLimits, PayerState, PayerStatus, PlannedDowntime
-from domain.slots import Wait, opening, plan
+from domain.slots import Wait, opening, slot_of
 from domain.submission import Accepted, AccessDenied, AnswerLost, Failed
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
@@ -44,6 +45,7 @@ candidates = st.builds(
     claim_id=st.just("c"),
     payer_id=st.just("p"),
     deadline=st.none() | moments.map(lambda m: m + 2 * 60 * MINUTE),
+    until=st.none() | moments,
     slot_at=st.none() | moments,
 )
 Step = Callable[[Breaker], PayerStatus]
@@ -127,29 +129,52 @@ def test_nothing_but_a_persons_resume_ends_a_stop(breaker: Breaker, later: list[
 
 @dataclass
 class Crowd:
-    """Claims that come back when they are asked to, at one payer."""
+    """Claims that come back when they are asked to, at one payer; each is so many seconds late."""
 
     limits: PayerLimits
-    status: PayerStatus
-    gone: list[datetime]
-    slots: dict[int, datetime]
+    lateness: list[int]
+    status: PayerStatus = field(default_factory=lambda: PayerStatus("p", NOW))
+    gone: dict[int, datetime] = field(default_factory=dict)
+    waits: dict[int, Wait] = field(default_factory=dict)
+    coming: dict[int, datetime] = field(default_factory=dict)
 
-    def arrive(self, claim: int, now: datetime) -> datetime | None:
-        """When the claim comes back; None when it went."""
-        candidate = replace(CLAIM, slot_at=self.slots.get(claim))
+    def arrive(self) -> datetime:
+        """The next claim comes, and goes or waits; returns when it came."""
+        claim, now = min(self.coming.items(), key=lambda item: (item[1], item[0]))
+        del self.coming[claim]
+        wait = self.waits.pop(claim, None)
+        candidate = CLAIM
+        if wait:
+            candidate = replace(CLAIM, until=wait.until, slot_at=slot_of(wait, self.status))
         self.status, verdict = Breaker(self.status, self.limits, now).admit(candidate, 0)
         if isinstance(verdict, Hold):
-            self.slots[claim] = verdict.slot_at
-            return verdict.resume_at
-        self.gone.append(now)
-        self.slots.pop(claim, None)
-        return None
+            self.waits[claim] = Wait(str(claim), "p", now, verdict.resume_at, verdict.slot_at, woken_at=now)
+            self.call(claim, verdict.resume_at)
+        else:
+            self.gone[claim] = now
+            self.give(now)
+        return now
+
+    def call(self, claim: int, at: datetime) -> None:
+        self.coming[claim] = at + timedelta(seconds=self.lateness[claim % len(self.lateness)])
 
     def recover(self, now: datetime) -> None:
-        """An outage ends: all that wait get new slots."""
-        waits = [Wait(str(claim), "p", now, now) for claim in self.slots]
-        self.status, planned = plan(self.status, waits, self.limits, now)
-        self.slots = {int(slot.claim_id): slot.at for slot in planned}
+        """An outage ends: nobody's slot counts any more, and all that wait get new ones."""
+        waiting = replace(self.status, slots_until=now)
+        self.status = Breaker(waiting, self.limits, now).resumed()
+        self.give(now)
+
+    def give(self, now: datetime) -> None:
+        """The next page, where one is due."""
+        breaker = Breaker(self.status, self.limits, now)
+        if not breaker.gives_slots:
+            return
+        line = [(n, wait) for n, wait in sorted(self.waits.items()) if slot_of(wait, self.status) is None]
+        page = line[: self.limits.page]
+        self.status, slots = breaker.give([wait for _, wait in page])
+        for (claim, wait), slot in zip(page, slots, strict=True):
+            self.waits[claim] = replace(wait, slot_at=slot.at, woken_at=now)
+            self.call(claim, now)
 
 
 def busiest_minute(gone: list[datetime]) -> int:
@@ -169,33 +194,39 @@ def test_no_minute_sees_more_than_the_pace_and_a_small_grace(
     arrivals: list[int], lateness: list[int], per_minute: int, share: float, recovery: int | None
 ) -> None:
     limits = PayerLimits(per_minute=per_minute, share=share, needs_proof=False)
-    crowd = Crowd(limits, PayerStatus("p", NOW), [], {})
-    coming = sorted((NOW + timedelta(seconds=second), claim) for claim, second in enumerate(arrivals))
+    crowd = Crowd(limits, lateness)
+    crowd.coming = {claim: NOW + timedelta(seconds=second) for claim, second in enumerate(arrivals)}
     pending, patience = recovery, 50 * len(arrivals)
-    while coming:
+    while crowd.coming:
         patience -= 1
         assert patience > 0
-        now, claim = coming.pop(0)
+        now = crowd.arrive()
         if pending is not None and now >= NOW + timedelta(seconds=pending):
             crowd.recover(now)
             pending = None
-        if (back := crowd.arrive(claim, now)) is not None:
-            late = timedelta(seconds=lateness[claim % len(lateness)])
-            coming = sorted([*coming, (back + late, claim)])
-    assert busiest_minute(crowd.gone) <= (MINUTE + limits.grace) / limits.interval + 1
+    assert busiest_minute([*crowd.gone.values()]) <= (MINUTE + limits.grace) / limits.interval + 1
     assert len(crowd.gone) == len(arrivals)
 
 
-@given(st.lists(st.tuples(st.none() | moments, moments), max_size=40), limits_drawn)
-def test_slots_follow_the_deadlines(
-    drawn: list[tuple[datetime | None, datetime]], limits: PayerLimits
+@given(
+    number=st.integers(1, 400),
+    lateness=st.lists(st.integers(0, 8), min_size=1, max_size=20),
+    per_minute=st.integers(6, 600),
+    new=st.lists(st.integers(0, 120), max_size=30),
+)
+@settings(max_examples=60, deadline=None)
+def test_after_a_recovery_the_pace_is_used_to_nine_tenths_while_claims_wait_and_nobody_is_left(
+    number: int, lateness: list[int], per_minute: int, new: list[int]
 ) -> None:
-    waits = [
-        Wait(f"c{n:02}", "p", since, since, deadline=deadline) for n, (deadline, since) in enumerate(drawn)
-    ]
-    _, slots = plan(PayerStatus("p", NOW), waits, limits, NOW)
-    by_id = {wait.claim_id: wait for wait in waits}
-    deadlines = [by_id[slot.claim_id].deadline or datetime.max.replace(tzinfo=UTC) for slot in slots]
-    assert deadlines == sorted(deadlines)
-    assert [slot.at for slot in slots] == sorted({slot.at for slot in slots})
-    assert all(opening(limits, slot.at) == slot.at > NOW for slot in slots)
+    limits = PayerLimits(per_minute=per_minute, needs_proof=False)
+    crowd = Crowd(limits, lateness)
+    crowd.waits = {claim: Wait(str(claim), "p", NOW, NOW + 600 * MINUTE) for claim in range(number)}
+    crowd.coming = {number + n: NOW + timedelta(seconds=second) for n, second in enumerate(new)}
+    crowd.recover(NOW)
+    while crowd.coming:
+        crowd.arrive()
+    assert len(crowd.gone) == number + len(new)
+    drained = max(crowd.gone[claim] for claim in range(number))
+    sent = sum(at <= drained for at in crowd.gone.values())
+    late = timedelta(seconds=max(lateness))
+    assert sent >= 0.9 * ((drained - NOW - late) / limits.interval - 2)

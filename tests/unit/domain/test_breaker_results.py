@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.breaker import Breaker, Result
+from domain.breaker import Breaker
+from domain.payer_answers import Result
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.submission import Accepted, AccessDenied, AnswerLost, Duplicate, Failed, ProtocolMissing
 

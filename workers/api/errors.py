@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 from domain.errors import Trouble
 from domain.refusals import Refusal, RefusalKind
 from persistence.database.trouble import UNREACHABLE
+from workers.api.body import FILES_AT_ONCE, NoRoomError
 
 RETRY_AFTER_SECONDS = 30
 STATUS = {
@@ -53,6 +54,13 @@ def on_trouble(_request: Request, error: Exception) -> Response:
     )
 
 
+def on_no_room(_request: Request, _error: Exception) -> Response:
+    """Too many files at once: nothing of this one was read."""
+    rule = f"as many bytes at once as {FILES_AT_ONCE} of the largest files have"
+    problem = HttpProblem(503, "Other files are being taken in.", "file", rule, "Send it again in a moment.")
+    return answer(problem, {"Retry-After": "1"})
+
+
 def on_http(_request: Request, error: Exception) -> Response:
     """No such route, no such method."""
     if not isinstance(error, HTTPException):
@@ -71,6 +79,7 @@ def on_surprise(_request: Request, error: Exception) -> Response:
 
 HANDLERS = {
     Trouble: on_trouble,
+    NoRoomError: on_no_room,
     HTTPException: on_http,
     Exception: on_surprise,
     **dict.fromkeys(UNREACHABLE, on_trouble),

@@ -11,7 +11,7 @@ from starlette.routing import Route
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
 from persistence.repositories.claims import ClaimRow
-from workers.api.body import is_xml, read_body
+from workers.api.body import BodyRoom, is_xml, read_body
 from workers.api.errors import HANDLERS, HttpProblem, answer
 from workers.api.tokens import TokenCheck
 from workers.claims.claim_ids import read_claim_id
@@ -23,10 +23,14 @@ Answering = Callable[[Request], Awaitable[Response]]
 
 def api(intake: Intake, tokens: Sequence[str]) -> Starlette:
     """The application; nobody gets in without a token."""
-    check = TokenCheck(tokens)
+    check, room = TokenCheck(tokens), BodyRoom(intake.reader.terms.max_bytes)
 
     async def submit(request: Request) -> Response:
-        return await _submit(request, intake)
+        if not is_xml(request):
+            remedy = "Send the file as application/xml or text/xml."
+            return answer(HttpProblem(415, "The body is not XML.", "Content-Type", "application/xml", remedy))
+        with room.taken(request):
+            return await _submit(request, intake)
 
     async def show(request: Request) -> Response:
         return await _show(request, intake)
@@ -50,9 +54,6 @@ def _guarded(check: TokenCheck, then: Answering) -> Answering:
 
 
 async def _submit(request: Request, intake: Intake) -> Response:
-    if not is_xml(request):
-        remedy = "Send the file as application/xml or text/xml."
-        return answer(HttpProblem(415, "The body is not XML.", "Content-Type", "application/xml", remedy))
     query = request.query_params
     file = ClaimFile(
         await read_body(request, intake.reader.terms.max_bytes),

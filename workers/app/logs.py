@@ -15,6 +15,7 @@ from workers.runtime.events import (
     JobExpired,
     JobsHeld,
     JobsResumed,
+    LoopCrashed,
     ReportGivenUp,
     ReportRetried,
     RuntimeEvent,
@@ -24,6 +25,7 @@ from workers.runtime.events import (
 log = structlog.get_logger(__name__)
 _OF_THE_RUNTIME: dict[type[RuntimeEvent], tuple[int, str]] = {
     GatewayFailed: (logging.WARNING, "gateway_failed"),
+    LoopCrashed: (logging.ERROR, "loop_crashed"),
     StreamsUnknown: (logging.WARNING, "streams_unknown"),
     JobsHeld: (logging.WARNING, "intake_held"),
     JobsResumed: (logging.INFO, "intake_resumed"),

@@ -10,8 +10,11 @@
 | reenvio_reports_retried_total     | counter   | type, status      | reports sent again                    |
 | reenvio_reports_given_up_total    | counter   | type, status      | reports that got through too late     |
 | reenvio_gateway_failures_total    | counter   | type, how, status | requests for jobs that failed         |
+| reenvio_loops_crashed_total       | counter   | type, how, error  | loops for jobs that had to start over |
 | reenvio_job_duration_seconds      | histogram | type              | time a handler took                   |
 """
+
+from collections.abc import Mapping
 
 from opentelemetry.metrics import Counter, Meter
 
@@ -21,6 +24,7 @@ from workers.runtime.events import (
     JobDone,
     JobExpired,
     JobTaken,
+    LoopCrashed,
     ReportGivenUp,
     ReportRetried,
     RuntimeEvent,
@@ -34,14 +38,25 @@ class RuntimeMetrics:
 
     def __init__(self, meter: Meter) -> None:
         self._meter = meter
-        self._taken = self._counter("jobs_taken", "Jobs that came in")
-        self._done = self._counter("jobs_done", "Jobs reported")
-        self._settled = self._counter("jobs_settled_before", "Reports that the engine had already")
-        self._expired = self._counter("jobs_expired", "Jobs whose lock ended while they waited here")
-        self._crashed = self._counter("jobs_crashed", "Handlers that met an unforeseen error")
-        self._retried = self._counter("reports_retried", "Reports sent again")
-        self._given_up = self._counter("reports_given_up", "Reports that did not get through in time")
-        self._failures = self._counter("gateway_failures", "Requests for jobs that failed")
+        self._counters: Mapping[type[RuntimeEvent], tuple[Counter, tuple[str, ...]]] = {
+            JobTaken: self._counter("jobs_taken", "Jobs that came in", "type", "how"),
+            JobDone: self._counter("jobs_done", "Jobs reported", "type", "outcome"),
+            JobExpired: self._counter("jobs_expired", "Jobs whose lock ended while they waited here", "type"),
+            JobCrashed: self._counter(
+                "jobs_crashed", "Handlers that met an unforeseen error", "type", "error"
+            ),
+            ReportRetried: self._counter("reports_retried", "Reports sent again", "type", "status"),
+            ReportGivenUp: self._counter(
+                "reports_given_up", "Reports that did not get through in time", "type", "status"
+            ),
+            GatewayFailed: self._counter(
+                "gateway_failures", "Requests for jobs that failed", "type", "how", "status"
+            ),
+            LoopCrashed: self._counter(
+                "loops_crashed", "Loops for jobs that had to start over", "type", "how", "error"
+            ),
+        }
+        self._settled, _ = self._counter("jobs_settled_before", "Reports that the engine had already")
         self._seconds = meter.create_histogram(
             "reenvio_job_duration",
             unit="s",
@@ -51,27 +66,12 @@ class RuntimeMetrics:
 
     def count(self, event: RuntimeEvent) -> None:
         """Count one event."""
-        match event:
-            case JobTaken(type=job_type, how=how):
-                self._taken.add(1, {"type": job_type, "how": how})
-            case JobDone():
-                self._count_done(event)
-            case JobExpired(type=job_type):
-                self._expired.add(1, {"type": job_type})
-            case JobCrashed(type=job_type, error=error):
-                self._crashed.add(1, {"type": job_type, "error": error})
-            case ReportRetried(type=job_type, status=status):
-                self._retried.add(1, {"type": job_type, "status": status})
-            case ReportGivenUp(type=job_type, status=status):
-                self._given_up.add(1, {"type": job_type, "status": status})
-            case GatewayFailed(type=job_type, how=how, status=status):
-                self._failures.add(1, {"type": job_type, "how": how, "status": status})
+        if known := self._counters.get(type(event)):
+            counter, labels = known
+            counter.add(1, {label: getattr(event, label) for label in labels})
+        if isinstance(event, JobDone):
+            self._seconds.record(event.seconds, {"type": event.type})
+            self._settled.add(int(event.settled_before), {"type": event.type})
 
-    def _count_done(self, done: JobDone) -> None:
-        self._done.add(1, {"type": done.type, "outcome": done.outcome})
-        self._seconds.record(done.seconds, {"type": done.type})
-        if done.settled_before:
-            self._settled.add(1, {"type": done.type})
-
-    def _counter(self, name: str, description: str) -> Counter:
-        return self._meter.create_counter(f"reenvio_{name}", description=description)
+    def _counter(self, name: str, description: str, *labels: str) -> tuple[Counter, tuple[str, ...]]:
+        return self._meter.create_counter(f"reenvio_{name}", description=description), labels

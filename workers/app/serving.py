@@ -33,8 +33,10 @@ async def serve(app: App, only: frozenset[JobType]) -> None:
             served = serving_probes(answers, settings.probes.host, settings.probes.port)
             port = await stack.enter_async_context(served)
             log.info("probes_started", port=port)
-        log.info("worker_started", types=[str(job_type) for job_type in sorted(only)])
-        await worker.run(stop, drain=timedelta(seconds=settings.drain_seconds))
+        drain = timedelta(seconds=settings.drain_seconds)
+        types, longest = [str(job_type) for job_type in sorted(only)], worker.longest_drain(drain)
+        log.info("worker_started", types=types, stops_within_seconds=longest.total_seconds())
+        await worker.run(stop, drain=drain)
         log.info("worker_stopped")
 
 

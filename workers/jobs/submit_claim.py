@@ -76,6 +76,7 @@ def submit_claim(services: Services) -> JobHandler:
         handle=typed(Input, handle),
         lock=timedelta(minutes=5),
         time_limit=timedelta(minutes=4),
+        never_cut_short=True,
     )
 
 

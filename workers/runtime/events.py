@@ -20,6 +20,17 @@ class GatewayFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopCrashed:
+    """Bringing jobs in met an error it did not foresee, and starts over after the pause."""
+
+    type: str
+    how: str
+    error: str
+    where: tuple[str, ...]
+    pause: float
+
+
+@dataclass(frozen=True, slots=True)
 class StreamsUnknown:
     """The gateway is too old for push streams: polling serves alone."""
 
@@ -95,6 +106,7 @@ class ReportGivenUp:
 RuntimeEvent = (
     GatewayAnswered
     | GatewayFailed
+    | LoopCrashed
     | StreamsUnknown
     | JobsHeld
     | JobsResumed

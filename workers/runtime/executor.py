@@ -3,24 +3,35 @@
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Any
 
 import grpc
 
+from workers.runtime import cancellation
 from workers.runtime.events import JobCrashed, JobExpired, Listener, nobody
 from workers.runtime.gateway import Gateway
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.load import Load
-from workers.runtime.outcome import Fail, HandBack, Outcome, incident_of
+from workers.runtime.outcome import Fail, HandBack, Incident, Outcome, incident_of
 from workers.runtime.reporting import Reporter
 
 HAND_BACK_SECONDS = 5.0
 TECHNICAL_BACKOFF = timedelta(seconds=5)
 FORGET_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class _Held:
+    """A job that is here, and how far it has come."""
+
+    job: Job
+    task: asyncio.Task[None] | None = None
+    has_begun: bool = False
+    is_answered: bool = False
 
 
 class Executor:
@@ -37,28 +48,30 @@ class Executor:
         self._slots = asyncio.Semaphore(handler.at_once)
         self._lock_seconds = handler.lock.total_seconds()
         self._engine_time = EngineTime()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._held: dict[int, Job] = {}
-        self._answered: set[int] = set()
+        self._held: dict[int, _Held] = {}
 
     def take(self, job: Job) -> None:
         """Hold the job and execute it as soon as a slot is free.
 
         A job that is delivered again while it is held here is left alone: its first run will settle it.
         """
-        if job.key not in self._held:
-            self._held[job.key] = job
-            self._start(job, self._execute(job, until=self._end_of_lock(job)))
+        if job.key in self._held:
+            return
+        held = self._held[job.key] = _Held(job)
+        self.load.take()
+        held.task = asyncio.create_task(self._execute(held, until=self._end_of_lock(job)))
+        held.task.add_done_callback(partial(self._end, job))
 
-    async def _execute(self, job: Job, *, until: float) -> None:
+    async def _execute(self, held: _Held, *, until: float) -> None:
         """The steps of one job; `until` is the end of our lock on it."""
         async with self._slots:
-            begun = time.monotonic()
+            held.has_begun, begun = True, time.monotonic()
             if begun >= until:
-                self._expire(job)
+                self._expire(held.job)
                 return
-            outcome = await self._run(job)
-            await self._report(job, outcome, begun=begun, until=until)
+            outcome = await self._run(held.job)
+            held.is_answered = True
+            await self._report(held.job, outcome, begun=begun, until=until)
 
     def _end_of_lock(self, job: Job) -> float:
         """By our monotonic clock, whatever the engine's says."""
@@ -72,6 +85,8 @@ class Executor:
 
     async def _run(self, job: Job) -> Outcome:
         """Run the handler; if it may outlast its lock, the lock is extended meanwhile."""
+        if job.fault:
+            return Incident(job.fault)
         if self.handler.time_limit < self.handler.lock:
             return await run_handler(self.handler, job, self._emit)
         extending = asyncio.create_task(self._keep_extending(job))
@@ -90,39 +105,33 @@ class Executor:
                 continue  # tried again in a moment; a lost lock shows when the job is reported
 
     async def _report(self, job: Job, outcome: Outcome, *, begun: float, until: float) -> None:
-        self._answered.add(job.key)
         ended = time.monotonic()
         if (message := incident_of(outcome, job.retries)) is not None:
             await self.handler.on_incident(job, message)
         await self._reporter.report(job, outcome, until=max(until, ended), seconds=ended - begun)
 
-    async def drain(self, seconds: float) -> None:
-        """Let running handlers finish within the limit; hand back what is left."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=seconds)
-        for task in list(self._tasks):
-            task.cancel()
-        unanswered = [job for key, job in self._held.items() if key not in self._answered]
-        for job in unanswered:
-            self._start(job, self._hand_back(job))
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=HAND_BACK_SECONDS)
+    async def drain(self, usual: timedelta) -> None:
+        """Hand back what has not begun, let the rest finish in its time, hand back what is left."""
+        returns = self._hand_back([held for held in self._held.values() if not held.has_begun])
+        if running := [held.task for held in self._held.values() if held.task]:
+            await asyncio.wait(running, timeout=self.handler.drain(usual).total_seconds())
+        returns += self._hand_back(list(self._held.values()))
+        if returns:
+            await asyncio.wait(returns, timeout=HAND_BACK_SECONDS)
 
-    async def _hand_back(self, job: Job) -> None:
-        """Give a job back to the engine at no cost to its retries, so that nobody waits for its lock."""
+    def _hand_back(self, unfinished: Sequence[_Held]) -> list[asyncio.Task[None]]:
+        """Give jobs back to the engine at no cost to their retries, so that nobody waits for their locks."""
+        for held in unfinished:
+            if held.task:
+                held.task.cancel()
+        return [asyncio.create_task(self._return(held.job)) for held in unfinished if not held.is_answered]
+
+    async def _return(self, job: Job) -> None:
         reason = HandBack("handed back: the worker is stopping")
         await self._reporter.report(job, reason, until=time.monotonic() + HAND_BACK_SECONDS)
 
-    def _start(self, job: Job, work: Coroutine[Any, Any, None]) -> None:
-        self.load.take()
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(partial(self._end, job))
-
     def _end(self, job: Job, task: asyncio.Task[None]) -> None:
-        self._tasks.remove(task)
         self._held.pop(job.key, None)
-        self._answered.discard(job.key)
         self.load.give_back()
         if not task.cancelled():
             task.result()
@@ -137,6 +146,10 @@ async def run_handler(handler: JobHandler, job: Job, listener: Listener = nobody
     except TimeoutError:
         late = Fail(f"{job.type} took longer than its limit of {limit:g} s", TECHNICAL_BACKOFF)
         return handler.late(job) or late
+    except asyncio.CancelledError:
+        if cancellation.is_ours():
+            raise
+        return Fail(f"{job.type} failed: a call of it was cancelled", TECHNICAL_BACKOFF)
     except Exception as error:
         name, stack = type(error).__name__, traceback.format_tb(error.__traceback__)
         listener(JobCrashed(job.type, job.key, name, tuple(stack)))

@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
+from google.protobuf.message import Message
 from pyzeebe.proto.gateway_pb2 import (
     ActivatedJob,
     ActivateJobsRequest,
@@ -15,10 +17,24 @@ from pyzeebe.proto.gateway_pb2 import (
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
 JobStream = AsyncGenerator[ActivatedJob, None]
+JobAnswers = AsyncGenerator[ActivateJobsResponse, None]
+
+
+class _Line:
+    """A channel and how many calls are under way on it."""
+
+    def __init__(self, channel: grpc.aio.Channel) -> None:
+        self.channel = channel
+        self.stub: Any = GatewayStub(channel)  # the stubs are typed for the blocking channel only
+        self.calls = 0
 
 
 class Gateway:
-    """One channel at a time; a refused token is renewed by opening another channel."""
+    """New calls go over the newest channel; a refused token is renewed by opening another one.
+
+    A channel that was replaced is closed when the last call on it has ended: closing it earlier would
+    cancel streams that still bring jobs.
+    """
 
     def __init__(
         self,
@@ -27,31 +43,36 @@ class Gateway:
         reopen: Callable[[], grpc.aio.Channel] | None = None,
         renew_at_most_every: float = 10.0,
     ) -> None:
-        self._channel = channel
-        self._own: grpc.aio.Channel | None = None
+        self._first = self._line = _Line(channel)
         self._reopen = reopen
         self._renew_at_most_every = renew_at_most_every
         self._renewed_at = float("-inf")
-        self.stub: Any = GatewayStub(channel)  # the stubs are typed for the blocking channel only
 
-    def activate(self, request: ActivateJobsRequest, seconds: float) -> AsyncIterator[ActivateJobsResponse]:
+    async def activate(self, request: ActivateJobsRequest, seconds: float) -> JobAnswers:
         """Ask for jobs."""
-        call: AsyncIterator[ActivateJobsResponse] = self.stub.ActivateJobs(request, timeout=seconds)
-        return call
+        async with self._calling() as stub:
+            async for answer in stub.ActivateJobs(request, timeout=seconds):
+                yield answer
 
     async def stream(self, request: StreamActivatedJobsRequest, seconds: float) -> JobStream:
         """Have jobs pushed, until the caller stops listening."""
-        call = self.stub.StreamActivatedJobs(request, timeout=seconds)
-        try:
-            async for job in call:
-                yield job
-        finally:
-            call.cancel()
+        async with self._calling() as stub:
+            call = stub.StreamActivatedJobs(request, timeout=seconds)
+            try:
+                async for job in call:
+                    yield job
+            finally:
+                call.cancel()
 
     async def extend(self, job_key: int, lock: float, seconds: float) -> None:
         """Lock a job anew from now on."""
         request = UpdateJobTimeoutRequest(jobKey=job_key, timeout=round(lock * 1000))
-        await self.stub.UpdateJobTimeout(request, timeout=seconds)
+        await self.call("UpdateJobTimeout", request, seconds)
+
+    async def call(self, method: str, request: Message, seconds: float) -> None:
+        """Make a call whose answer says nothing more than that it was done."""
+        async with self._calling() as stub:
+            await getattr(stub, method)(request, timeout=seconds)
 
     async def renew(self) -> None:
         """Open another channel, and with it ask for another token; not more often than sensible."""
@@ -59,12 +80,24 @@ class Gateway:
         if self._reopen is None or now - self._renewed_at < self._renew_at_most_every:
             return
         self._renewed_at = now
-        old, self._own = self._own, self._reopen()
-        self.stub = GatewayStub(self._own)
-        if old is not None:
-            await old.close(grace=self._renew_at_most_every)
+        old, self._line = self._line, _Line(self._reopen())
+        await self._retire(old)
 
     async def close(self) -> None:
         """Close what was opened here; the first channel belongs to the caller."""
-        if self._own is not None:
-            await self._own.close()
+        if self._line is not self._first:
+            await self._line.channel.close()
+
+    @asynccontextmanager
+    async def _calling(self) -> AsyncIterator[Any]:
+        line = self._line
+        line.calls += 1
+        try:
+            yield line.stub
+        finally:
+            line.calls -= 1
+            await self._retire(line)
+
+    async def _retire(self, line: _Line) -> None:
+        if line.calls == 0 and line not in (self._line, self._first):
+            await line.channel.close()

@@ -14,6 +14,8 @@ from pydantic.alias_generators import to_camel
 from workers.runtime.job import Job
 from workers.runtime.outcome import Incident, Outcome
 
+REPORT_TIME = timedelta(seconds=10)
+
 
 def nothing_to_say(_job: Job) -> None:
     """A handler whose time was over has no answer of its own."""
@@ -29,7 +31,8 @@ class JobHandler:
 
     A handler that may run longer than its lock has the lock extended while it runs. One that was cut short by
     its time limit is asked for its answer once more, as `late`; without one it has failed. `on_incident` is
-    told before the engine is that the job's process will stand still; it must not raise.
+    told before the engine is that the job's process will stand still; it must not raise. One that is
+    `never_cut_short` has all its time also while the worker stops.
     """
 
     type: str
@@ -40,6 +43,11 @@ class JobHandler:
     at_once: int = 32
     late: Callable[[Job], Outcome | None] = nothing_to_say
     on_incident: Callable[[Job, str], Awaitable[None]] = nobody_is_told
+    never_cut_short: bool = False
+
+    def drain(self, usual: timedelta) -> timedelta:
+        """How long a stopping worker waits for its jobs that have begun."""
+        return max(usual, self.time_limit + REPORT_TIME) if self.never_cut_short else usual
 
 
 def blocking(work: Callable[[Job], Outcome], *, threads: int) -> Callable[[Job], Awaitable[Outcome]]:

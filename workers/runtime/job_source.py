@@ -2,13 +2,15 @@
 
 import asyncio
 import time
+import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 import grpc
 from pyzeebe.proto.gateway_pb2 import ActivatedJob, ActivateJobsRequest, StreamActivatedJobsRequest
 
-from workers.runtime.events import GatewayAnswered, GatewayFailed, JobTaken, StreamsUnknown
+from workers.runtime import cancellation
+from workers.runtime.events import GatewayAnswered, GatewayFailed, JobTaken, LoopCrashed, StreamsUnknown
 from workers.runtime.executor import Executor
 from workers.runtime.gateway import Gateway
 from workers.runtime.health import Heartbeat
@@ -16,9 +18,12 @@ from workers.runtime.job import read_job
 from workers.runtime.options import WorkerOptions
 from workers.runtime.timings import Backoff
 
+POLL, STREAM = "poll", "stream"
+MOST_CRASHES = 10
+
 
 class JobSource:
-    """The two ways in for one job type; both go on for ever, whatever the gateway does."""
+    """The two ways in for one job type; both go on for ever, whatever the gateway or a job does."""
 
     def __init__(self, gateway: Gateway, executor: Executor, options: WorkerOptions) -> None:
         self._gateway = gateway
@@ -29,14 +34,25 @@ class JobSource:
         self._gate = options.gate
         self._timings = options.timings
         self._emit = options.listener
+        self._crashes = 0
+
+    @property
+    def job_type(self) -> str:
+        """Whose jobs it brings."""
+        return self._handler.type
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether polling, the way in that serves alone if it must, has crashed again and again."""
+        return self._crashes >= MOST_CRASHES
 
     async def poll(self, heartbeat: Heartbeat) -> None:
         """Ask for as many jobs as could start, again and again."""
-        await self._for_ever("poll", lambda: self._poll_once(heartbeat))
+        await self._for_ever(POLL, lambda: self._poll_once(heartbeat))
 
     async def stream(self) -> None:
         """Have jobs pushed while there is room for them."""
-        await self._for_ever("stream", self._stream_once)
+        await self._for_ever(STREAM, self._stream_once)
 
     async def _for_ever(self, how: str, once: Callable[[], Awaitable[None]]) -> None:
         backoff = self._options.backoff(self._timings.longest_pause)
@@ -45,13 +61,25 @@ class JobSource:
             try:
                 await once()
                 backoff.start_over()
-            except grpc.aio.AioRpcError as error:
+                self._crashes = 0 if how == POLL else self._crashes
+            except (Exception, asyncio.CancelledError) as error:
+                if isinstance(error, asyncio.CancelledError) and cancellation.is_ours():
+                    raise
                 if time.monotonic() - begun > self._timings.longest_pause:
                     backoff.start_over()  # it went well for a while
-                await self._recover(how, error.code(), backoff)
+                await self._recover(how, error, backoff)
 
-    async def _recover(self, how: str, status: grpc.StatusCode, backoff: Backoff) -> None:
-        if how == "stream" and status is grpc.StatusCode.UNIMPLEMENTED:
+    async def _recover(self, how: str, error: BaseException, backoff: Backoff) -> None:
+        match error:
+            case grpc.aio.AioRpcError():
+                await self._reconnect(how, error.code(), backoff)
+            case asyncio.CancelledError():  # the call's, not ours: its channel was closed
+                await self._reconnect(how, grpc.StatusCode.CANCELLED, backoff)
+            case _:
+                await self._start_over(how, error, backoff)
+
+    async def _reconnect(self, how: str, status: grpc.StatusCode, backoff: Backoff) -> None:
+        if how == STREAM and status is grpc.StatusCode.UNIMPLEMENTED:
             self._emit(StreamsUnknown(self._handler.type))
             await asyncio.sleep(self._timings.stream_life)  # the gateway may be a newer one by then
             return
@@ -59,6 +87,13 @@ class JobSource:
             await self._gateway.renew()
         pause = self._pause(status, backoff)
         self._emit(GatewayFailed(self._handler.type, how, status.name, pause))
+        await asyncio.sleep(pause)
+
+    async def _start_over(self, how: str, error: BaseException, backoff: Backoff) -> None:
+        """After what nobody foresaw: it may be one job's fault, and the others go on."""
+        self._crashes += how == POLL
+        pause, stack = backoff.pause(), tuple(traceback.format_tb(error.__traceback__))
+        self._emit(LoopCrashed(self._handler.type, how, type(error).__name__, stack, pause))
         await asyncio.sleep(pause)
 
     def _pause(self, status: grpc.StatusCode, backoff: Backoff) -> float:
@@ -80,9 +115,10 @@ class JobSource:
             requestTimeout=round(self._timings.long_poll * 1000),
         )
         patience = self._timings.long_poll + self._timings.poll_grace
-        async for response in self._gateway.activate(request, patience):
-            for activated in response.jobs:
-                self._receive(activated, "poll")
+        async with aclosing(self._gateway.activate(request, patience)) as answers:
+            async for answer in answers:
+                for activated in answer.jobs:
+                    self._receive(activated, POLL)
         self._emit(GatewayAnswered())
 
     async def _room(self, heartbeat: Heartbeat) -> None:
@@ -104,7 +140,7 @@ class JobSource:
         )
         async with aclosing(self._gateway.stream(request, self._timings.stream_life)) as pushed:
             async for activated in pushed:
-                self._receive(activated, "stream")
+                self._receive(activated, STREAM)
                 # not reading on tells the gateway, by flow control, to push elsewhere
                 await self._load.until_not_full()
                 await self._gate.passed()

@@ -11,6 +11,7 @@ import grpc
 from google.protobuf.message import Message
 from pyzeebe.proto.gateway_pb2 import CompleteJobRequest, FailJobRequest, ThrowErrorRequest
 
+from workers.runtime import cancellation
 from workers.runtime.events import JobDone, ReportGivenUp, ReportRetried
 from workers.runtime.gateway import Gateway
 from workers.runtime.job import Job
@@ -62,9 +63,13 @@ class Reporter:
             begun = time.monotonic()
             seconds = min(self._timings.report_try, max(until - begun, _SHORTEST_TRY))
             try:
-                await getattr(self._gateway.stub, method)(request, timeout=seconds)
+                await self._gateway.call(method, request, seconds)
             except grpc.aio.AioRpcError as error:
                 return error.code()
+            except asyncio.CancelledError:
+                if cancellation.is_ours():
+                    raise
+                return grpc.StatusCode.CANCELLED
             self.throttle.went_well(time.monotonic() - begun)
         return None
 
@@ -87,7 +92,7 @@ def _verb(job: Job, outcome: Report) -> tuple[str, str, Message]:
     """The outcome's name, the gateway's method and the request for it."""
     try:
         return _request(job, outcome)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         incident = Incident(
             f"{job.type} answered with variables that are not JSON ({type(error).__name__}: {_kind(error)}). "
             "This is a fault of the worker: mend it, then retry this incident in Operate."

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import grpc
 
-from workers.runtime.events import GatewayFailed, RuntimeEvent
+from workers.runtime.events import GatewayFailed, LoopCrashed, RuntimeEvent
 from workers.runtime.executor import Executor
 from workers.runtime.gateway import Gateway
 from workers.runtime.handler import JobHandler
@@ -15,6 +15,10 @@ from workers.runtime.health import Health
 from workers.runtime.job_source import JobSource
 from workers.runtime.options import WorkerOptions
 from workers.runtime.reporting import Reporter
+
+
+class WorkerBrokenError(Exception):
+    """No job type can be served any more: every loop that asks for jobs crashes again and again."""
 
 
 class Worker:
@@ -33,30 +37,47 @@ class Worker:
             Executor(handler, self._gateway, reporter=self._reporter, listener=self._on_event)
             for handler in handlers
         ]
+        self._sources = [JobSource(self._gateway, executor, self._options) for executor in self._executors]
+        self._broken = asyncio.Event()
 
     async def run(self, stop: asyncio.Event, *, drain: timedelta = timedelta(seconds=20)) -> None:
-        """Serve until `stop` is set, then drain; a loop that ends by itself is an error."""
-        loops = [task for executor in self._executors for task in self._start(executor)]
-        stopping = asyncio.create_task(stop.wait())
+        """Serve until `stop` is set, then drain; when nothing can be served any more it is an error."""
+        loops = [task for source in self._sources for task in self._start(source)]
+        ends = [asyncio.create_task(event.wait()) for event in (stop, self._broken)]
         try:
-            done, _ = await asyncio.wait([*loops, stopping], return_when=asyncio.FIRST_COMPLETED)
-            for ended in done - {stopping}:
+            done, _ = await asyncio.wait([*loops, *ends], return_when=asyncio.FIRST_COMPLETED)
+            for ended in done:
                 ended.result()
+            if self._broken.is_set():
+                raise WorkerBrokenError("every loop that asks for jobs crashes: see loop_crashed in the log")
         finally:
             self.health.stopping = True
-            for task in (*loops, stopping):
+            for task in (*loops, *ends):
                 task.cancel()
-            await asyncio.gather(*loops, stopping, return_exceptions=True)
-            await asyncio.gather(*(executor.drain(drain.total_seconds()) for executor in self._executors))
+            await asyncio.gather(*loops, *ends, return_exceptions=True)
+            await asyncio.gather(*(executor.drain(drain) for executor in self._executors))
             await self._gateway.close()
 
-    def _start(self, executor: Executor) -> list[asyncio.Task[None]]:
-        source = JobSource(self._gateway, executor, self._options)
-        heartbeat = self.health.loop(f"poll {executor.handler.type}")
+    def longest_drain(self, drain: timedelta) -> timedelta:
+        """How long a stop may take: as long as the slowest handler that is never cut short."""
+        return max([drain, *(executor.handler.drain(drain) for executor in self._executors)])
+
+    def _start(self, source: JobSource) -> list[asyncio.Task[None]]:
+        heartbeat = self.health.loop(f"poll {source.job_type}")
         return [asyncio.create_task(source.poll(heartbeat)), asyncio.create_task(source.stream())]
 
     def _on_event(self, event: RuntimeEvent) -> None:
         if isinstance(event, GatewayFailed) and event.status == "RESOURCE_EXHAUSTED":
             self._reporter.throttle.crowded()
+        if isinstance(event, LoopCrashed) and all(source.is_broken for source in self._sources):
+            self._broken.set()
         self.health.note(event)
-        self._listener(event)
+        self._tell(event)
+
+    def _tell(self, event: RuntimeEvent) -> None:
+        """Whoever listens must not stop the work."""
+        try:
+            self._listener(event)
+        except Exception as error:
+            failed = {"message": f"telling of {type(event).__name__} failed", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(failed)

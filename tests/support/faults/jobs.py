@@ -22,13 +22,13 @@ class State(Enum):
 
 @dataclass(slots=True)
 class StoredJob:
-    """An open job; `turn` tells apart the locks and waits it has had."""
+    """An open job; `turn` tells apart the locks and waits it has had; a text goes out as it is written."""
 
     key: int
     type: str
-    variables: Mapping[str, Any]
+    variables: Mapping[str, Any] | str
     retries: int
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] | str = field(default_factory=dict)
     state: State = State.ACTIVATABLE
     turn: int = 0
 
@@ -52,7 +52,6 @@ class RejectedError(Exception):
 
 def activated(job: StoredJob, terms: Terms, *, deadline: float) -> ActivatedJob:
     """The job as a worker gets it; no names of variables mean all of them."""
-    wanted = {k: v for k, v in job.variables.items() if not terms.variables or k in terms.variables}
     return ActivatedJob(
         key=job.key,
         type=job.type,
@@ -61,9 +60,15 @@ def activated(job: StoredJob, terms: Terms, *, deadline: float) -> ActivatedJob:
         processDefinitionVersion=1,
         elementId="Task",
         elementInstanceKey=job.key + 2,
-        customHeaders=json.dumps(dict(job.headers)),
+        customHeaders=_written(job.headers, ()),
         worker=terms.worker,
         retries=job.retries,
         deadline=round(deadline * 1000),
-        variables=json.dumps(wanted),
+        variables=_written(job.variables, terms.variables),
     )
+
+
+def _written(content: Mapping[str, Any] | str, names: Collection[str]) -> str:
+    if isinstance(content, str):
+        return content
+    return json.dumps({name: value for name, value in content.items() if not names or name in names})

@@ -7,6 +7,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any
 
 import grpc
@@ -15,6 +16,7 @@ from tests.support.faults.jobs import RejectedError, State, StoredJob, Terms
 from tests.support.faults.ledger import End, Ledger
 
 KEY_STEP = 8
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class JobStore:
@@ -31,10 +33,17 @@ class JobStore:
         self._due: list[tuple[float, int, int]] = []
         self._last_key = 0
 
-    def create(self, type_: str, variables: Mapping[str, Any], *, retries: int = 3) -> int:
+    def create(
+        self,
+        type_: str,
+        variables: Mapping[str, Any] | str,
+        *,
+        retries: int = 3,
+        headers: Mapping[str, str] | str = NO_HEADERS,
+    ) -> int:
         """A new job, activatable at once; its key."""
         self._last_key += KEY_STEP
-        job = StoredJob(self._last_key, type_, variables, retries)
+        job = StoredJob(self._last_key, type_, variables, retries, headers)
         self._jobs[job.key] = job
         self._ledger.job_created(job.key, self._clock())
         self._offer(job)
@@ -43,6 +52,10 @@ class JobStore:
     def open_jobs(self) -> list[StoredJob]:
         """Jobs that have not come to an end."""
         return [job for job in self._jobs.values() if job.state is not State.INCIDENT]
+
+    def is_activatable(self, key: int) -> bool:
+        """Whether somebody may take the job now."""
+        return key in self._jobs and self._jobs[key].state is State.ACTIVATABLE
 
     def take(self, type_: str, limit: int, terms: Terms) -> list[StoredJob]:
         """Activate up to a number of jobs, the longest waiting first."""

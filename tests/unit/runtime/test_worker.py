@@ -24,6 +24,7 @@ from tests.support.faults import (
     Rule,
     faulty_gateway,
 )
+from tests.unit.runtime.stage import QUICK, TYPE, Handle, collected, done, on_stage, until
 from workers.runtime import (
     Complete,
     Fail,
@@ -38,8 +39,10 @@ from workers.runtime import (
     blocking,
 )
 from workers.runtime.events import (
+    GatewayFailed,
     JobDone,
     JobTaken,
+    LoopCrashed,
     ReportGivenUp,
     ReportRetried,
     RuntimeEvent,
@@ -47,12 +50,6 @@ from workers.runtime.events import (
 )
 from workers.runtime.handler import nobody_is_told
 from workers.runtime.health import Health
-
-TYPE = "test"
-QUICK = Timings(
-    long_poll=0.5, poll_grace=0.5, report_try=0.5, refill_linger=0.01, denied_pause=0.2, longest_pause=0.2
-)
-Handle = Callable[[Job], Awaitable[Outcome]]
 
 
 @pytest.fixture
@@ -74,31 +71,13 @@ async def working(
     on_incident: Callable[[Job, str], Awaitable[None]] = nobody_is_told,
 ) -> AsyncIterator[list[RuntimeEvent]]:
     """A worker beside the block; yields its events."""
-    events: list[RuntimeEvent] = []
     handler = JobHandler(
         TYPE, (), handle, lock=timedelta(seconds=lock), time_limit=timedelta(seconds=limit), at_once=at_once
     )
     handler = replace(handler, on_incident=on_incident)
-    channel, stop = open_channel(Plaintext(gateway.address)), asyncio.Event()
-    options = WorkerOptions("w", random.Random(1), reopen=reopen, listener=events.append, timings=QUICK)
-    worker = Worker(channel, [handler], options)
-    task = asyncio.create_task(worker.run(stop, drain=timedelta(seconds=drain)))
-    try:
+    events, listener = collected()
+    async with on_stage(gateway, handler, listener, reopen=reopen, drain=timedelta(seconds=drain)):
         yield events
-    finally:
-        stop.set()
-        await task
-        await channel.close()
-
-
-async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not true():
-            await asyncio.sleep(0.01)
-
-
-async def done(_job: Job) -> Outcome:
-    return Complete({"ok": True})
 
 
 def create(gateway: FaultyGateway, count: int = 1) -> list[int]:
@@ -332,3 +311,82 @@ async def test_a_loop_that_hangs_turns_liveness_red(
     stop.set()
     await task
     await channel.close()
+
+
+async def test_three_episodes_of_refused_tokens_under_load_cost_no_job_and_no_worker(
+    gateway: FaultyGateway,
+) -> None:
+    opened: list[grpc.aio.Channel] = []
+
+    def reopen() -> grpc.aio.Channel:
+        gateway.faults.switch()
+        opened.append(open_channel(Plaintext(gateway.address)))
+        return opened[-1]
+
+    quick = replace(QUICK, renew_at_most_every=0.0)
+    events, listener = collected()
+    async with on_stage(gateway, JobHandler(TYPE, (), done), listener, reopen=reopen, timings=quick) as stage:
+        for episode in range(1, 4):
+            create(gateway, 50)
+            await until(lambda: gateway.open_streams(TYPE) >= 1)
+            # polls and reports are refused, and streams that were pushed to before go on
+            gateway.faults.switch(
+                Rule(Refuse(grpc.StatusCode.UNAUTHENTICATED), REPORTS | {Method.ACTIVATE}, 1.0)
+            )
+            create(gateway, 50)
+            await until(lambda number=episode: gateway.ledger.ended == 100 * number)  # type: ignore[misc]
+            assert not stage.running.done()
+    assert len(opened) >= 3
+    assert {story.end for story in gateway.ledger.stories.values()} == {End.COMPLETED}
+    assert not [event for event in events if isinstance(event, LoopCrashed)]
+
+
+async def test_a_channel_that_closes_under_a_stream_is_a_reconnect(gateway: FaultyGateway) -> None:
+    """Whoever owns the channel may close it: the calls on it end cancelled, but nobody asked us to stop."""
+    first, second = (open_channel(Plaintext(gateway.address)) for _ in range(2))
+    events, listener = collected()
+    options = WorkerOptions(
+        "w", random.Random(1), reopen=lambda: second, listener=listener, timings=replace(QUICK, long_poll=30)
+    )
+    stop, worker = (
+        asyncio.Event(),
+        Worker(
+            first,
+            [JobHandler(TYPE, (), done, lock=timedelta(seconds=2), time_limit=timedelta(seconds=1))],
+            options,
+        ),
+    )
+    running = asyncio.create_task(worker.run(stop))
+    await until(lambda: gateway.open_streams(TYPE) == 1)
+    await worker._gateway.renew()
+    await first.close()
+    await until(lambda: sum(isinstance(event, GatewayFailed) for event in events) == 2)
+    create(gateway)
+    await until(lambda: gateway.ledger.ended == 1)
+    assert {event.status for event in events if isinstance(event, GatewayFailed)} == {"CANCELLED"}
+    stop.set()
+    await running
+
+
+async def test_a_stopping_worker_lets_a_send_finish_however_short_the_drain(gateway: FaultyGateway) -> None:
+    begun, answered = asyncio.Event(), asyncio.Event()
+
+    async def send(_job: Job) -> Outcome:
+        begun.set()
+        await answered.wait()
+        return Complete()
+
+    handler = JobHandler(TYPE, (), send, at_once=1, never_cut_short=True)
+    _, listener = collected()
+    async with on_stage(gateway, handler, listener, drain=timedelta(milliseconds=10)) as stage:
+        await until(lambda: gateway.open_streams(TYPE) == 1)
+        [sent, waiting] = create(gateway, 2)
+        await until(lambda: begun.is_set() and gateway.ledger.stories[waiting].deliveries == 1)
+        stage.stop.set()
+        # what has not begun is handed back while the send goes on
+        await until(lambda: gateway.store.is_activatable(waiting))
+        assert not stage.running.done()
+        answered.set()
+    assert gateway.ledger.stories[sent].end is End.COMPLETED
+    assert gateway.ledger.stories[waiting].end is None
+    assert stage.worker.longest_drain(timedelta(seconds=20)) == timedelta(seconds=40)

@@ -9,7 +9,18 @@ from domain.durations import ONE_SECOND, whole_second
 from domain.payer_answers import Result, is_processed, wish_of
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.redaction import redact
-from domain.slots import Slot, Wait, draw, draw_timer, draw_waiting, give, latest, opening, with_new_lanes
+from domain.slots import (
+    UNPACED,
+    Slot,
+    Wait,
+    draw,
+    draw_timer,
+    draw_waiting,
+    give,
+    latest,
+    opening,
+    with_new_lanes,
+)
 from domain.submission import AccessDenied, AnswerLost, Failed
 
 MAINTENANCE = "outside the payer's hours, or planned maintenance"
@@ -84,13 +95,19 @@ class Breaker:
         return self.is_free and until is not None and until < self.now + self.limits.ahead
 
     def aged(self) -> Self:
-        """With what time alone changes: an open breaker tries when its wait is over, a pause ends."""
+        """With what time alone changes: an open breaker tries when its wait is over, a pause ends.
+
+        Slots that reach further than any were given come from a window that was taken back, or from a clock
+        that was wrong: they are void.
+        """
         status = self.status
         due = status.next_try_at is not None and status.next_try_at <= self.now
         if due and status.state is PayerState.OPEN:
             return self._with(replace(status, state=PayerState.HALF_OPEN, changed_at=self.now))
         if due and status.state is PayerState.PAUSED:
             return self._with(self.resumed())
+        if self._reaches_too_far():
+            return self._with(with_new_lanes(status, self.limits, self.now))
         return self
 
     def admit(self, candidate: Candidate, in_flight: int) -> tuple[PayerStatus, Verdict]:
@@ -202,6 +219,13 @@ class Breaker:
         if (paced := latest(self.now, self.status.paced_until)) > self.now:
             return self._wait(candidate, paced, OWN_PACE)
         return self.called(), Go()
+
+    def _reaches_too_far(self) -> bool:
+        until, limits = self.status.slots_until, self.limits
+        if until is None or not self.is_free or self.is_barred:
+            return False
+        reach = limits.ahead + (limits.page + 1) * (limits.wait_interval or UNPACED)
+        return until > opening(limits, latest(self.now + reach, self.status.not_before)) + reach
 
     def _is_in_line(self, candidate: Candidate) -> bool:
         """Whether others are to go first; where nobody was given the next slot, whoever comes takes it."""

@@ -25,6 +25,7 @@ _CODE = re.compile(r"[A-Za-z]{2,12}:[\w.\-]{1,64}", re.ASCII)
 _ZONE_NAME = re.compile(r"\[[\w/+\-]{1,40}\]$")
 _DIGIT = re.compile(r"\d")
 _SHOWN_MAX = 80
+_YEARS = range(2000, 9000)  # with room to add and subtract waits
 _CLAIM_ID_EXAMPLES = {ClaimIdForm.CLM: "CLM-001-1234567890", ClaimIdForm.REFERENCE: "GUIDE-2025-0017"}
 
 
@@ -155,9 +156,10 @@ def _instant(text: str, zone: tzinfo) -> datetime | None:
         return None
     try:
         time = datetime.fromisoformat(_ZONE_NAME.sub("", text))
-        return (time if time.tzinfo else time.replace(tzinfo=zone)).astimezone(UTC)
+        moment = (time if time.tzinfo else time.replace(tzinfo=zone)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+    return moment if moment.year in _YEARS else None
 
 
 def shown(value: object) -> str:

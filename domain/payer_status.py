@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 AHEAD = timedelta(seconds=30)
-PAGE = 100
+SLOTS_AHEAD, PAGE = 10, 100
 
 
 class PayerState(StrEnum):
@@ -128,7 +128,7 @@ class PayerLimits:
     @property
     def ahead(self) -> timedelta:
         """How far ahead slots are given to claims that wait."""
-        return max(AHEAD, 2 * self.interval)
+        return max(AHEAD, SLOTS_AHEAD * self.interval)
 
     @property
     def page(self) -> int:

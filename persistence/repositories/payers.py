@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, Table, and_, bindparam, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.payer_status import PayerState, PayerStatus
@@ -88,15 +88,20 @@ class Payers:
         return await self._connection.scalar(select(func.count()).where(waits.c.payer_id == payer_id)) or 0
 
     async def next_waiting(self, status: PayerStatus, *, lost_before: datetime, limit: int) -> Sequence[Wait]:
-        """Claims without a slot, or whose slot has passed so long ago; nearest deadline first."""
-        query = (
-            select(waits)
-            .where(waits.c.payer_id == status.payer_id)
-            .where(or_(~_has_slot(status), waits.c.slot_at < lost_before))
-            .order_by(waits.c.deadline.nulls_last(), waits.c.since, waits.c.claim_id)
-            .limit(limit)
-        )
-        return [_wait(row) for row in await self._connection.execute(query)]
+        """Claims without a slot, nearest deadline first; then those whose slot has passed so long ago.
+
+        Whoever did not come may never come: the others must not stand behind it.
+        """
+        found = await self._urgent(status, ~_has_slot(status), limit)
+        if len(found) < limit:
+            missed = and_(_has_slot(status), waits.c.slot_at < lost_before)
+            found += await self._urgent(status, missed, limit - len(found))
+        return found
+
+    async def _urgent(self, status: PayerStatus, which: ColumnElement[bool], limit: int) -> list[Wait]:
+        query = select(waits).where(waits.c.payer_id == status.payer_id, which)
+        order = (waits.c.deadline.nulls_last(), waits.c.since, waits.c.claim_id)
+        return [_wait(row) for row in await self._connection.execute(query.order_by(*order).limit(limit))]
 
     async def count_late(self, status: PayerStatus, after: datetime, now: datetime) -> int:
         """How many had their slot since a moment and have not come."""

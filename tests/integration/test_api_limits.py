@@ -117,6 +117,24 @@ async def test_more_callers_than_may_be_there_are_not_let_in_and_the_others_are_
             writer.close()
 
 
+async def test_a_chunked_body_takes_the_room_of_the_largest_whatever_length_it_names(
+    stage: IntakeStage,
+) -> None:
+    head = "".join(f"{name}: {value}\r\n" for name, value in XML.items())
+    lying = f"{head}Content-Length: 1\r\nTransfer-Encoding: chunked"
+    begin = f"POST /api/claims HTTP/1.1\r\nHost: x\r\n{lying}\r\n\r\n5\r\n<?xml\r\n".encode()
+    async with served(stage, CallerLimits()) as port, AsyncExitStack() as stack:
+        callers = [await stack.enter_async_context(connected(port)) for _ in range(FILES_AT_ONCE + 2)]
+        for _, writer in callers:
+            writer.write(begin)
+        waiting = {asyncio.create_task(reader.readline()) for reader, _ in callers}
+        while len(waiting) > FILES_AT_ONCE:
+            refused, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            assert {b"503" in answer.result() for answer in refused} == {True}
+        for answer in waiting:
+            answer.cancel()
+
+
 async def test_files_beyond_the_room_are_asked_for_later_and_none_is_read(stage: IntakeStage) -> None:
     head = "".join(f"{name}: {value}\r\n" for name, value in XML.items())
     begin = f"POST /api/claims HTTP/1.1\r\nHost: x\r\n{head}Content-Length: {LIMIT}\r\n\r\n".encode()

@@ -65,6 +65,18 @@ async def test_a_decision_about_the_claim_ends_its_incident_too(scene: Scene) ->
     assert (row.state, row.incident) == (ClaimState.WAITING, None)
 
 
+async def test_a_claim_on_an_incident_holds_no_place_in_its_payers_line(scene: Scene) -> None:
+    await scene.fail_twice()
+    for number in (1, 3):
+        await scene.submit(number, key=200 + number)
+    async with scene.store.reading() as tx:
+        before = await tx.payers.count_waiting(PAYER)
+    await stuck(scene, job(201))
+    async with scene.store.reading() as tx:
+        assert await tx.payers.count_waiting(PAYER) == before - 1
+        assert await tx.payers.wait_of(CLAIM) is None
+
+
 async def test_a_log_line_warns_with_claim_and_cause(scene: Scene) -> None:
     with capture_logs() as lines:
         await stuck(scene, job(1), f"why, CPF {CPF}")

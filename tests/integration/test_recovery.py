@@ -3,7 +3,7 @@
 import asyncio
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count, pairwise
 
@@ -12,7 +12,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.breaker import Candidate, Go, Hold
-from domain.payer_status import PAGE, PayerLimits, PayerState, PayerStatus
+from domain.payer_status import PAGE, PayerLimits, PayerState, PayerStatus, PlannedDowntime
 from domain.slots import Wait
 from domain.submission import Accepted, Submission
 from persistence.database.rows import row_of
@@ -56,6 +56,7 @@ class Recovery:
     limits: PayerLimits = FAST
     moment: datetime = NOW
     deaf: bool = False
+    absent: set[str] = field(default_factory=set)
     coming: list[tuple[datetime, int, str]] = field(default_factory=list)
     due: dict[str, datetime] = field(default_factory=dict)
     sent: list[tuple[datetime, str]] = field(default_factory=list)
@@ -82,7 +83,7 @@ class Recovery:
         return Waker(self.store, LimitsByPayer({PAYER: self.limits}), self.wake_up)
 
     async def wake_up(self, claim_id: str) -> None:
-        if not self.deaf:
+        if not self.deaf and claim_id not in self.absent:
             self.comes(claim_id, self.moment + timedelta(milliseconds=200))
 
     def comes(self, claim_id: str, at: datetime) -> None:
@@ -220,3 +221,47 @@ async def test_after_a_worker_died_with_a_page_the_next_probe_runs_go_on_and_wak
         assert await tx.payers.count_waiting(PAYER) == 0
     assert status
     assert status.slots_until is None
+
+
+async def test_claims_that_never_come_hold_up_nobody_for_longer_than_a_probe_run(recovery: Recovery) -> None:
+    recovery.limits = replace(FAST, per_minute=60)
+    gone = {name(rank) for rank in range(recovery.limits.page + 1)}  # their processes ended elsewhere
+    await recovery.begin(150)
+    recovery.absent = gone
+    await recovery.accepted("CLM-0-0")
+    for run in (1, 2, 3):
+        await recovery.pass_until(NOW + run * PROBED_EVERY)
+        await recovery.probe()
+    sent = {claim_id for _, claim_id in recovery.sent}
+    assert sent == {name(rank) for rank in range(150)} - gone | {"CLM-0-0"}
+
+
+@pytest.mark.parametrize("ahead", [timedelta(days=30), timedelta(hours=3)])
+async def test_a_window_that_was_taken_back_keeps_nobody_waiting(
+    recovery: Recovery, ahead: timedelta
+) -> None:
+    usual = recovery.limits
+    recovery.limits = replace(usual, windows=(PlannedDowntime(NOW, NOW + ahead),))
+    for rank in range(3):
+        await recovery.arrive(name(rank))
+    recovery.limits = usual
+    recovery.moment = later(minutes=1)
+    assert await recovery.probe() == 3
+    await recovery.pass_until(later(minutes=2))
+    assert len(recovery.sent) == 3
+
+
+async def test_slots_behind_a_window_that_comes_are_kept(recovery: Recovery) -> None:
+    window = PlannedDowntime(later(seconds=10), later(hours=2))
+    recovery.limits = replace(recovery.limits, windows=(window,))
+    await recovery.begin(400)
+    await recovery.accepted("CLM-0-0")
+    until = None
+    for seconds in (2, 4, 6):
+        await recovery.pass_until(later(seconds=seconds))
+        async with recovery.store.reading() as tx:
+            status = await tx.payers.find(PAYER)
+        assert status
+        assert status.slots_until
+        assert until is None or status.slots_until >= until
+        until = status.slots_until

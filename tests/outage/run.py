@@ -24,7 +24,7 @@ COARSE_STEP, FINE_STEP, LONGEST_STEP = timedelta(minutes=1), timedelta(seconds=1
 PROBE_OVERDUE = timedelta(minutes=6)
 LOOKED_AT_FINELY = timedelta(minutes=30)  # after the recovery, when a herd would come
 LOOK_SECONDS = 0.05
-HELP_SECONDS, PATIENCE_SECONDS = 5.0, 300.0
+HELP_SECONDS, PATIENCE_SECONDS = 3.0, 300.0
 RESTING = frozenset({ClaimState.WAITING, ClaimState.IN_REVIEW, ClaimState.ACCEPTED})
 Progress = Callable[[str], None]
 Result = TypeVar("Result")
@@ -87,15 +87,17 @@ class _Play:
                 stuck, moving = _Patience(), still
             elif stuck.is_over(moving):
                 # a jump of the clock may have cost a job its way to the worker: it comes again with its lock
-                await self._here.clock.advance(COARSE_STEP)
+                await self._here.clock.advance(self._shortest_step(now))
             await asyncio.sleep(max(LOOK_SECONDS, 4 * looked))  # looking at thousands costs the worker time
 
     def _step(self, claims: Sequence[ClaimRow], now: datetime) -> timedelta:
         """To the next arrival or timer; not so far that a probe is missed, nor a step for each claim."""
-        shortest = FINE_STEP if timedelta() <= now - self._recovery < LOOKED_AT_FINELY else COARSE_STEP
         timers = (claim.next_retry_time for claim in claims if claim.state is ClaimState.WAITING)
         moments = [moment for moment in timers if moment] + [at for _, at in self._to_come]
-        return min(max(min(moments) - now, shortest), LONGEST_STEP)
+        return min(max(min(moments) - now, self._shortest_step(now)), LONGEST_STEP)
+
+    def _shortest_step(self, now: datetime) -> timedelta:
+        return FINE_STEP if timedelta() <= now - self._recovery < LOOKED_AT_FINELY else COARSE_STEP
 
     def _report(self, now: datetime, claims: Sequence[ClaimRow]) -> None:
         accepted = sum(claim.state is ClaimState.ACCEPTED for claim in claims)

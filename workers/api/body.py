@@ -59,6 +59,9 @@ async def read_body(request: Request, limit: int) -> bytes:
 
 
 def _announced(request: Request) -> int | None:
+    """The size of the body; a chunked one has none, whatever else its head says."""
+    if "transfer-encoding" in request.headers:
+        return None
     length = request.headers.get("content-length", "")
     return int(length) if length.isdecimal() and len(length) < 20 else None
 

@@ -61,7 +61,8 @@ async def _keep(services: Services, job: Job, incident: _Incident) -> None:
 
 
 async def _note(tx: Transaction, job: Job, claim_id: str, stuck: StuckJob) -> None:
-    """Only a claim that is ours to send becomes known by its incident."""
+    """Only a claim that is ours to send becomes known by its incident; it waits for no payer meanwhile."""
+    await tx.payers.release(claim_id)
     if not await tx.incidents.note(claim_id, stuck):
         if job.type != JobType.SUBMIT_CLAIM:
             return

@@ -85,15 +85,20 @@ class LockedPayer:
         return [wait.claim_id for wait, slot in given if _is_needed(wait, slot, breaker.now)]
 
     async def _room(self, breaker: Breaker) -> int:
-        """How many may be given a slot now: those who are late with theirs count, or a slow worker drowns."""
+        """How many may be given a slot now.
+
+        Those who are late with theirs count, or a slow worker drowns; but never for more than half, since
+        some may never come.
+        """
         if breaker.is_barred:
             return 0
         if not breaker.is_free:
             return breaker.places - await self.in_flight()
         if not breaker.gives_slots and breaker.status.slots_until:
             return 0
-        now = breaker.now
-        return breaker.limits.page - await self.tx.payers.count_late(breaker.status, now - LOST_AFTER, now)
+        now, page = breaker.now, breaker.limits.page
+        late = await self.tx.payers.count_late(breaker.status, now - LOST_AFTER, now)
+        return page - min(late, page // 2)
 
 
 async def locked(tx: Transaction, payer_id: str, limits: PayerLimits, now: datetime) -> LockedPayer:

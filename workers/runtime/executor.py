@@ -20,6 +20,7 @@ from workers.runtime.outcome import Fail, HandBack, Incident, Outcome, incident_
 from workers.runtime.reporting import Reporter
 
 HAND_BACK_SECONDS = 5.0
+INCIDENT_SECONDS = 10.0
 TECHNICAL_BACKOFF = timedelta(seconds=5)
 FORGET_SECONDS = 60.0
 
@@ -107,8 +108,18 @@ class Executor:
     async def _report(self, job: Job, outcome: Outcome, *, begun: float, until: float) -> None:
         ended = time.monotonic()
         if (message := incident_of(outcome, job.retries)) is not None:
-            await self.handler.on_incident(job, message)
+            await self._tell_of_incident(job, message)
         await self._reporter.report(job, outcome, until=max(until, ended), seconds=ended - begun)
+
+    async def _tell_of_incident(self, job: Job, message: str) -> None:
+        """Whoever keeps incidents must not keep the engine from its report."""
+        try:
+            async with asyncio.timeout(INCIDENT_SECONDS):
+                await self.handler.on_incident(job, message)
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, asyncio.CancelledError) and cancellation.is_ours():
+                raise
+            self._emit(_crash(job, error))
 
     async def drain(self, usual: timedelta) -> None:
         """Hand back what has not begun, let the rest finish in its time, hand back what is left."""
@@ -151,9 +162,14 @@ async def run_handler(handler: JobHandler, job: Job, listener: Listener = nobody
             raise
         return Fail(f"{job.type} failed: a call of it was cancelled", TECHNICAL_BACKOFF)
     except Exception as error:
-        name, stack = type(error).__name__, traceback.format_tb(error.__traceback__)
-        listener(JobCrashed(job.type, job.key, name, tuple(stack)))
-        return Fail(f"{job.type} failed: {name}", TECHNICAL_BACKOFF)
+        listener(_crash(job, error))
+        return Fail(f"{job.type} failed: {type(error).__name__}", TECHNICAL_BACKOFF)
+
+
+def _crash(job: Job, error: BaseException) -> JobCrashed:
+    return JobCrashed(
+        job.type, job.key, type(error).__name__, tuple(traceback.format_tb(error.__traceback__))
+    )
 
 
 class EngineTime:

@@ -31,8 +31,8 @@ class JobHandler:
 
     A handler that may run longer than its lock has the lock extended while it runs. One that was cut short by
     its time limit is asked for its answer once more, as `late`; without one it has failed. `on_incident` is
-    told before the engine is that the job's process will stand still; it must not raise. One that is
-    `never_cut_short` has all its time also while the worker stops.
+    told before the engine is that the job's process will stand still; what it raises is only logged. One
+    that is `never_cut_short` has all its time also while the worker stops.
     """
 
     type: str

@@ -106,6 +106,15 @@ async def test_a_slot_that_passed_unused_or_was_given_before_an_outage_is_none(s
         assert await waiting(tx, PayerStatus("other", NOW)) == []
 
 
+async def test_nobody_stands_behind_claims_that_did_not_come_to_their_slots(store: Store) -> None:
+    async with store.transaction() as tx:
+        for number in range(3):
+            await tx.payers.hold(wait(number, deadline=10))
+            await tx.payers.give_slots([Slot(f"CLM-W-{number}", later(minutes=-5))], now=NOW)
+        await tx.payers.hold(wait(3, deadline=90))
+        assert await waiting(tx, PayerStatus(PAYER, NOW), limit=2) == ["CLM-W-3", "CLM-W-0"]
+
+
 async def test_who_has_not_come_to_a_slot_is_late(store: Store) -> None:
     status = PayerStatus(PAYER, NOW)
     async with store.transaction() as tx:

@@ -129,9 +129,15 @@ def test_the_timers_of_those_without_a_slot_never_end_as_a_herd(
     assert all(after - before >= limits.wait_interval for before, after in pairwise(timers))
 
 
-def test_a_page_is_half_a_minute_of_the_pace_and_never_more_than_a_hundred() -> None:
-    assert [PayerLimits(per_minute=pace).page for pace in (1, 60, 600, 6_000, None)] == [2, 30, 100, 100, 100]
-    assert PayerLimits(per_minute=1).ahead == timedelta(minutes=2)
+def test_a_page_is_half_a_minute_of_the_pace_at_least_ten_claims_and_never_more_than_a_hundred() -> None:
+    assert [PayerLimits(per_minute=pace).page for pace in (1, 60, 600, 6_000, None)] == [
+        10,
+        30,
+        100,
+        100,
+        100,
+    ]
+    assert PayerLimits(per_minute=1).ahead == timedelta(minutes=10)
 
 
 def test_who_draws_in_the_lane_of_those_that_waited_moves_it_on() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.faults import End, FaultyGateway, faulty_gateway
 from tests.unit.runtime.stage import QUICK, TYPE, collected, done, on_stage, until
-from workers.runtime import Complete, Job, JobHandler, Outcome
-from workers.runtime.events import JobTaken, LoopCrashed, RuntimeEvent
+from workers.runtime import Complete, Incident, Job, JobHandler, Outcome, executor
+from workers.runtime.events import JobCrashed, JobTaken, LoopCrashed, RuntimeEvent
 from workers.runtime.job_source import MOST_CRASHES
 from workers.runtime.worker import WorkerBrokenError
 
@@ -124,3 +124,27 @@ async def test_a_worker_that_can_serve_nothing_any_more_ends_with_an_error(
     polls = [event for event in events if isinstance(event, LoopCrashed) and event.how == "poll"]
     assert len(polls) >= MOST_CRASHES
     assert sum(isinstance(event, JobTaken) for event in events) >= MOST_CRASHES
+
+
+@pytest.mark.parametrize("how", ["raises", "hangs", "is cancelled"])
+async def test_the_engine_hears_of_an_incident_whatever_its_keeper_does(
+    gateway: FaultyGateway, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setattr(executor, "INCIDENT_SECONDS", 0.1)
+
+    async def look(_job: Job) -> Outcome:
+        return Incident("a person must look")
+
+    async def keep(_job: Job, _message: str) -> None:
+        if how == "raises":
+            raise OSError
+        if how == "is cancelled":
+            raise asyncio.CancelledError
+        await asyncio.Event().wait()
+
+    events, listener = collected()
+    async with on_stage(gateway, replace(HANDLER, handle=look, on_incident=keep), listener):
+        key = gateway.store.create(TYPE, {})
+        await until(lambda: gateway.ledger.ended == 1)
+    assert gateway.ledger.stories[key].end is End.INCIDENT
+    assert sum(isinstance(event, JobCrashed) for event in events) == 1

@@ -25,6 +25,7 @@ _ONLY_A_STATUS = re.compile(r"\W*([1-5]\d\d)\W*")
 _TISS = re.compile(
     r"(?<![A-Z0-9])(?:TISS|(?:CODIGO)?GLOSA)(?:[\s_\-](?:CODIGO|CODE|COD\.?|ERRO))?[\s:=#_>\"'\-]{0,4}(\d{4})"
     + _ENDS
+    + r"(?!\.(?:XML|XSD|ZIP))"
 )
 _SCHEME_AND_CODE = re.compile(r"(?<![A-Z0-9])[A-Z]{2,12}:[A-Z0-9_.\-]{1,64}")
 

@@ -105,7 +105,15 @@ def test_tiss_codes_are_read_behind_these_labels_too(text: str, matched: str) ->
 
 
 @pytest.mark.parametrize(
-    "text", ["TISS_4_01_00", "tiss_2025_01_12", "TISS_10011", "TISS código 10", "X_TISS 4.01"]
+    "text",
+    [
+        "TISS_4_01_00",
+        "tiss_2025_01_12",
+        "TISS_10011",
+        "TISS código 10",
+        "X_TISS 4.01",
+        "arquivo TISS_2025.xml",
+    ],
 )
 def test_versions_and_dates_behind_tiss_are_no_codes(text: str) -> None:
     assert category(text) is None

@@ -9,6 +9,19 @@ from types import MappingProxyType
 
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
+_SMALL_WORDS = re.compile(r"_(?:E|ESTA|ESTAO|FOI|FORAM|SAO|IS|ARE|WAS|WERE|HAS|HAVE|BEEN)(?=_)")
+_JOINT = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+REFUSED_LOGIN = "ACCESS_DENIED"
+PERMANENT_BY_RULE = frozenset(
+    {
+        "INVALID_PATIENT_DATA",
+        "INSURANCE_EXPIRED",
+        "AUTHORIZATION_DENIED",
+        "DUPLICATE_CLAIM",
+        "INVALID_PROCEDURE_CODE",
+    }
+)
 
 
 class ErrorClassification(StrEnum):
@@ -112,16 +125,35 @@ def amend(catalog: Catalog, *, permanent: Collection[str] = (), transient: Colle
     return catalog_of((*kept, *added), refusals=catalog.refusals)
 
 
+def category_of(catalog: Catalog, entry: str) -> Category | None:
+    """The category that has the entry, in whatever spelling."""
+    key = entry_key(entry)
+    holders = (c for c in catalog.categories if key in map(entry_key, (*c.words, *c.codes)))
+    return next(holders, None)
+
+
 def plain(text: str) -> str:
     """Upper-case, without accents."""
-    if text.isascii():
-        return text.upper()
-    return _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).upper()
+    return _without_accents(text).upper()
 
 
 def fold(plain_text: str) -> str:
     """Every run of blanks, hyphens and underscores as one underscore, so that `TIME OUT` is `TIME_OUT`."""
     return _SEPARATORS.sub("_", plain_text)
+
+
+def fold_text(text: str) -> str:
+    """An error text for finding words, each reading a line: as it is, `JoinedWords` apart, no small words."""
+    letters = _without_accents(text)
+    apart = _JOINT.sub("_", letters)
+    lines = [letters] if apart == letters else [letters, apart]
+    folded = "\n".join(fold(line.upper()) for line in lines)
+    fewer = _SMALL_WORDS.sub("", folded)
+    return folded if fewer == folded else f"{folded}\n{fewer}"
+
+
+def _without_accents(text: str) -> str:
+    return text if text.isascii() else _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
 
 
 def _codes(categories: Iterable[Category], origin: Origin) -> Mapping[str, Finding]:
@@ -130,7 +162,9 @@ def _codes(categories: Iterable[Category], origin: Origin) -> Mapping[str, Findi
 
 
 def _words(categories: Iterable[Category]) -> Entries:
-    return tuple((entry_key(word), _finding(c, word, Origin.TEXT)) for c in categories for word in c.words)
+    """The longest first: USUARIO_NAO_AUTORIZAD says more than the NAO_AUTORIZAD in it."""
+    found = [(entry_key(word), _finding(c, word, Origin.TEXT)) for c in categories for word in c.words]
+    return tuple(sorted(found, key=lambda entry: -len(entry[0])))
 
 
 def _finding(category: Category, entry: str, origin: Origin) -> Finding:

@@ -3,19 +3,31 @@
 import re
 from collections.abc import Iterator
 
-from domain.catalog import Catalog, Entries, ErrorClassification, Finding, Origin, fold, plain
+from domain.catalog import Catalog, Entries, ErrorClassification, Finding, Origin, fold_text, plain
 
 UNKNOWN_REFUSAL = "UNKNOWN_REFUSAL"
 
 _ENDS = r"(?![^\W_]|[.,\-/_]\d)"
-_LABELS = ("HTTP", "STATUS", "ERRO", "RESPO")
+_ERROR = r"ERR(?:OR?)?"
+_NUMBER_SIGN = r"(?:IS|N[O\u00b0.]|NUMERO|NUMBER)"
+_LABELS = ("HTTP", "STATUS", "ERR", "RESPO")
+_LABELS_BEHIND = ("ERR", "AUTORIZADO", "AUTHORI")
 _HTTP = re.compile(
-    r"(?<![A-Z0-9])(?:CODIGO|COD)?(?:HTTPS?(?:/\d(?:\.\d)?)?|STATUS|ERROR?|RESPONSE|RESPOSTA)"
-    r"(?:[\s_\-]{0,3}(?:HTTP|STATUS|CODE|CODIGO|COD|ERROR?|RESPONSE)){0,3}"
-    r"[\s:=#_>\"'(\[\-]{0,4}([1-5]\d\d)" + _ENDS
+    rf"(?<![A-Z0-9])(?:CODIGO|COD)?(?:HTTPS?(?:/\d(?:\.\d)?)?|STATUS|{_ERROR}|RESPONSE|RESPOSTA)"
+    rf"(?:[\s_\-]{{0,3}}(?:HTTP|STATUS|CODE|CODIGO|COD|{_ERROR}|RESPONSE)){{0,3}}"
+    rf"(?:[\s_]{_NUMBER_SIGN})?[\s:=#_<>\"'(\[\-]{{0,4}}([1-5]\d\d)" + _ENDS
+)
+_STATUS_FIRST = re.compile(
+    r"(?:^|[:;(\[\"'>=]|(?<![A-Z0-9])(?:AN?|THE|UM|GOT|RETURNED))\s{0,2}([1-5]\d\d)[\s:_\-]{1,4}"
+    rf"(?:{_ERROR}|NAO[\s_]AUTORIZADO|NOT[\s_]AUTHORI[SZ]ED)(?![^\W_])"
 )
 _ONLY_A_STATUS = re.compile(r"\W*([1-5]\d\d)\W*")
-_TISS = re.compile(r"(?<![A-Z0-9])(?:TISS|(?:CODIGO)?GLOSA)[\s:=#>\"'\-]{0,4}(\d{4})" + _ENDS)
+_TISS = re.compile(
+    r"(?<![A-Z0-9])(?:TISS|(?:CODIGO)?GLOSA)(?:[\s_\-](?:CODIGO|CODE|COD\.?|ERRO))?[\s:=#_>\"'\-]{0,4}(\d{4})"
+    + _ENDS
+    + r"(?!\.(?:XML|XSD|ZIP))"
+)
+_SCHEME_AND_CODE = re.compile(r"(?<![A-Z0-9])[A-Z]{2,12}:[A-Z0-9_.\-]{1,64}")
 
 
 def classify(catalog: Catalog, text: str, code: str | None = None) -> Finding | None:
@@ -35,7 +47,8 @@ def _findings(catalog: Catalog, text: str, code: str | None) -> Iterator[Finding
     for labelled in _labelled_codes(plain_text):
         if found := _by_code(catalog, labelled, Origin.TEXT):
             yield found
-    folded = fold(plain_text)
+    yield from _written_codes(catalog, plain_text)
+    folded = fold_text(text)
     for words in (catalog.permanent_words, catalog.transient_words):
         if found := _by_word(words, plain_text, folded):
             yield found
@@ -55,8 +68,16 @@ def _labelled_codes(plain_text: str) -> Iterator[str]:
         yield f"HTTP:{alone[1]}"
     if any(label in plain_text for label in _LABELS):
         yield from (f"HTTP:{match[1]}" for match in _HTTP.finditer(plain_text))
+    if any(label in plain_text for label in _LABELS_BEHIND):
+        yield from (f"HTTP:{match[1]}" for match in _STATUS_FIRST.finditer(plain_text))
     if "TISS" in plain_text or "GLOSA" in plain_text:
         yield from (f"TISS:{match[1]}" for match in _TISS.finditer(plain_text))
+
+
+def _written_codes(catalog: Catalog, plain_text: str) -> Iterator[Finding]:
+    """Codes written as `NET:CERTIFICATE`; only known ones, for much that is none has a colon in it."""
+    written = (match[0].rstrip(".-") for match in _SCHEME_AND_CODE.finditer(plain_text))
+    yield from (catalog.labels[code] for code in written if code in catalog.labels)
 
 
 def _by_word(words: Entries, plain_text: str, folded: str) -> Finding | None:

@@ -70,7 +70,7 @@ def _claim_id(value: object, policy: Policy) -> ClaimId:
         rule=policy.profile.rules.claim_id,
         problem=form.asked,
         advice=f"Set claimId to the claim's own id, for example {_CLAIM_ID_EXAMPLES[form]}",
-    ).broken_by(value)
+    ).broken_by(value, _shown_claim_id)
 
 
 def _submission_error(value: object, policy: Policy) -> str:
@@ -115,7 +115,7 @@ def _retry_count(value: object, policy: Policy) -> int:
         rule=policy.profile.rules.retry_count,
         problem=f"retryCount must be a whole number, 0 or more; {end} retries are the end",
         advice=_count_advice(value),
-    ).broken_by(value)
+    ).broken_by(value, _shown_count)
 
 
 def _count_advice(value: object) -> str:
@@ -175,6 +175,28 @@ def shown(value: object) -> str:
             return f'the text "{shorten(redact(value), _SHOWN_MAX)}"'
         case _:
             return f"a {type(value).__name__}"
+
+
+def _shown_claim_id(value: object) -> str:
+    """What was given for a claim's id: never the text, which may be a person's name."""
+    match value:
+        case bool():
+            return shown(value)
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text of another form" if value.strip() else "an empty text"
+        case _:
+            return shown(value)
+
+
+def _shown_count(value: object) -> str:
+    """What was given for a count: a number with too many digits is no person's, but too large."""
+    text = shown(value)
+    if isinstance(value, int | float) and (value > _COUNT_MAX or NUMBER in text):
+        too_large = "a number too large" if value > 0 else "a negative number"
+        return text if isinstance(value, int) and value.bit_length() > 64 else too_large
+    return text
 
 
 def _shown_time(value: object) -> str:

@@ -149,6 +149,8 @@ async def test_a_header_that_makes_no_sense_is_named_in_an_incident(working: Sta
         ("MisspeltHeader", {"maxRetires": "3"}, "did you mean maxRetries?"),
         ("LeavingHeader", {"maxRetries": "9"}, "rule BIL-004-V1, BIL-005-V1"),
         ("HurriedHeader", {"minMinutes": "0.02", "baseMinutes": "0.02"}, "rule BIL-004-V3"),
+        ("CrampedHeader", {"maxMinutes": "5"}, "rule BIL-004-V4"),
+        ("LoginHeader", {"alsoTransient": "HTTP:401"}, "rule BIL-004-V2"),
     ],
 )
 async def test_a_header_that_is_not_known_or_leaves_a_rule_is_an_incident(

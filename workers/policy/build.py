@@ -8,7 +8,7 @@ from types import MappingProxyType
 from zoneinfo import ZoneInfo
 
 from domain.backoff import RetryLimits
-from domain.catalog import Catalog, amend, catalog_of, entry_key
+from domain.catalog import REFUSED_LOGIN, Catalog, amend, catalog_of, category_of, entry_key
 from domain.errors import InvalidPolicy
 from domain.limit_rules import require_named
 from domain.policy import Expectations, Policy, Profile, RuleIds
@@ -20,6 +20,8 @@ LIMITS_IN_SECONDS = {
     "max_minutes": "cap_seconds",
     "reserve_minutes": "reserve_seconds",
 }
+_LOGIN_CODES = ("HTTP:401", "HTTP:403", "FAULT:LOGININVALIDO")
+_LOGIN = "a refused login is never retried, for the payer locks the account (BIL-004-V2)"
 
 
 def build_policy(file: PolicyFile) -> Policy:
@@ -98,10 +100,20 @@ def _profile(name: str, part: ProfilePart) -> Profile:
 def _catalog(file: PolicyFile) -> Catalog:
     if problems := tuple(_repeated(file)):
         raise InvalidPolicy(*problems)
-    return catalog_of(
+    catalog = catalog_of(
         (part.category(name) for name, part in file.categories.items()),
         refusals=file.classification.unknown_code_is_permanent,
     )
+    if problems := tuple(_retried_logins(catalog)):
+        raise InvalidPolicy(*problems)
+    return catalog
+
+
+def _retried_logins(catalog: Catalog) -> Iterator[str]:
+    for code in _LOGIN_CODES:
+        found = catalog.codes.get(code)
+        if found and not found.permanent:
+            yield f"{code} is transient in {found.category}: {_LOGIN}; put it into a permanent category"
 
 
 def _repeated(file: PolicyFile) -> Iterator[str]:
@@ -118,6 +130,7 @@ def _repeated(file: PolicyFile) -> Iterator[str]:
 def _for_payer(policy: Policy, payer: str, part: PayerPart) -> Policy:
     leaves = policy.leaves.union(part.leaves)
     try:
+        _require_refused_logins(policy.catalog, part)
         limits = change_limits(policy.limits, part.limits)
         require_named(limits, leaves)
         return replace(
@@ -129,3 +142,11 @@ def _for_payer(policy: Policy, payer: str, part: PayerPart) -> Policy:
         )
     except InvalidPolicy as error:
         raise InvalidPolicy(*(f"payer {payer}: {problem}" for problem in error.problems)) from error
+
+
+def _require_refused_logins(catalog: Catalog, part: PayerPart) -> None:
+    holders = {entry: category_of(catalog, entry) for entry in part.also_transient}
+    logins = [entry for entry, holder in holders.items() if holder and holder.name == REFUSED_LOGIN]
+    if logins:
+        found = f"also_transient has {', '.join(logins)}, which is {REFUSED_LOGIN}"
+        raise InvalidPolicy(f"{found}: {_LOGIN}; take it out")

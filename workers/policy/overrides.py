@@ -31,11 +31,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from bpmn.names import PolicyHeader
 from domain.backoff import RetryLimits
-from domain.catalog import amend
+from domain.catalog import PERMANENT_BY_RULE, REFUSED_LOGIN, amend, category_of
 from domain.claim import ClaimIdForm
 from domain.errors import InvalidInput, InvalidPolicy, plain_words
 from domain.inputs import shown
-from domain.limit_rules import LimitBounds, left_bounds
+from domain.limit_rules import LONGEST_SECONDS, SHORTEST_SECONDS, WAITS, LimitBounds, left_bounds
 from domain.policy import EmptyError, GiveUp, Policy
 from domain.redaction import redact, shorten
 from workers.policy.build import LIMITS_IN_SECONDS, change_limits, fingerprint, zone_named
@@ -81,15 +81,32 @@ def _with_limits(policy: Policy, given: Mapping[str, str]) -> Policy:
     named = {name: given[name] for name in _LIMITS if name in given}
     try:
         change = LimitsChange.model_validate_strings({_LIMITS[name]: text for name, text in named.items()})
-        limits = change_limits(policy.limits, change)
     except ValidationError as error:
         field = str(error.errors()[0]["loc"][0])
         name = next(name for name, known in _LIMITS.items() if known == field)
         raise _rejected(name, given[name], "it must be a number") from error
+    try:
+        limits = change_limits(policy.limits, change)
     except InvalidPolicy as error:
+        if outside := _waits_outside(named, change):
+            raise _leaving(outside, WAITS) from error
         raise _rejected(", ".join(named), " ".join(named.values()), _why(error)) from error
     _require_rules(limits, named)
     return replace(policy, limits=limits)
+
+
+def _waits_outside(named: Mapping[PolicyHeader, str], change: LimitsChange) -> dict[PolicyHeader, str]:
+    """Shortest and longest waits that leave the rule whatever the other waits are."""
+    edges = {
+        PolicyHeader.MIN_MINUTES: change.min_minutes,
+        PolicyHeader.MAX_MINUTES: change.max_minutes,
+    }
+    outside = [
+        name
+        for name, minutes in edges.items()
+        if minutes is not None and not SHORTEST_SECONDS <= round(minutes * 60) <= LONGEST_SECONDS
+    ]
+    return {name: named[name] for name in outside}
 
 
 def _require_rules(limits: RetryLimits, named: Mapping[PolicyHeader, str]) -> None:
@@ -165,7 +182,22 @@ def _also_permanent(policy: Policy, text: str) -> Policy:
 
 
 def _also_transient(policy: Policy, text: str) -> Policy:
-    return replace(policy, catalog=amend(policy.catalog, transient=_entries(text)))
+    entries = _entries(text)
+    for entry in entries:
+        category = category_of(policy.catalog, entry)
+        if category and category.name in {REFUSED_LOGIN, *PERMANENT_BY_RULE}:
+            raise _never_retried(entry, category.name)
+    return replace(policy, catalog=amend(policy.catalog, transient=entries))
+
+
+def _never_retried(entry: str, category: str) -> InvalidInput:
+    return InvalidInput(
+        f"Task header {PolicyHeader.ALSO_TRANSIENT}",
+        shown(entry),
+        rule="BIL-004-V2",
+        problem=f"{entry} is {category}, a permanent error is not retried, and a header cannot change that",
+        remedy=f"{REMEDY} Take the entry out.",
+    )
 
 
 def _entries(text: str) -> list[str]:

@@ -141,9 +141,9 @@ def test_an_error_text_is_bounded_but_its_start_is_kept() -> None:
 def test_a_rejection_names_variable_value_rule_and_remedy_in_one_line() -> None:
     error = rejection(BIL_005, claimId="CLM\n529.982.247-25")
     assert isinstance(error, DomainError)
-    assert error.value == 'the text "CLM [number]"'
+    assert error.value == "a text of another form"
     assert str(error) == (
-        'Variable claimId is the text "CLM [number]": a claim id looks like CLM-<text>-<digits>, at most 100 '
+        "Variable claimId is a text of another form: a claim id looks like CLM-<text>-<digits>, at most 100 "
         "characters (rule BIL-005 3.1). Set claimId to the claim's own id, for example CLM-001-1234567890; "
         "then retry the incident in Operate."
     )
@@ -202,3 +202,24 @@ def test_values_are_shown_short_and_redacted(value: object, words: str) -> None:
 
 def test_a_number_too_long_to_write_is_rejected_without_writing_it() -> None:
     assert rejection(retryCount=10**5_000).value == "a huge number"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [("João da Silva", "a text of another form"), ("", "an empty text"), (" ", "an empty text"),
+     (52998224725, "a number"), (4711.5, "a number"), (True, "True"), (None, "missing or null"),
+     (["João"], "a list")],
+)  # fmt: skip
+def test_a_refused_claim_id_is_never_shown_for_it_may_be_a_name(value: object, words: str) -> None:
+    assert rejection(claimId=value).value == words
+    assert "João" not in str(rejection(claimId=value))
+
+
+@pytest.mark.parametrize("value", [2**31, 99999999999, 99999999999.0, 1e20, 2**64 - 1])
+def test_a_count_too_large_says_so(value: float) -> None:
+    assert rejection(retryCount=value).value == "a number too large"
+
+
+@pytest.mark.parametrize(("value", "words"), [(-1, "-1"), (-99999999999, "a negative number"), (2.5, "2.5")])
+def test_a_count_of_another_kind_is_shown_as_it_is(value: float, words: str) -> None:
+    assert rejection(retryCount=value).value == words

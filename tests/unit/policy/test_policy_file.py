@@ -9,8 +9,10 @@ from domain.backoff import RetryLimits
 from domain.catalog import Team
 from domain.errors import InvalidPolicy
 from domain.policy import EmptyError, GiveUp, RuleIds
+from workers.config.idempotency import IdempotencySettings
 from workers.policy import PolicySource, load_policy, parse_policy
 from workers.policy.file import FILE_MAX_BYTES, default_text
+from workers.policy.tools.lint import lint
 
 TEXT = default_text()
 
@@ -171,3 +173,13 @@ def test_a_transient_category_has_no_team() -> None:
         InvalidPolicy, match="a transient category has no team: spent retries reach BILLING_MANAGEMENT"
     ):
         parse_policy(text)
+
+
+def test_the_example_at_the_end_of_the_packaged_policy_is_one_that_lints_clean() -> None:
+    head, example = TEXT.split("# Per payer", maxsplit=1)
+    lines = example.splitlines()[1:]
+    assert all(line.startswith("#   ") for line in lines)
+    policy = parse_policy(head + "\n".join(line.removeprefix("#   ") for line in lines))
+    [payer] = policy.payers
+    assert policy.for_payer(payer).limits != policy.limits
+    assert [found.finding for found in lint(policy, IdempotencySettings()) if payer in found.finding] == []

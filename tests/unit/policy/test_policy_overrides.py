@@ -40,11 +40,11 @@ def test_profile_zone_and_choices_are_replaced() -> None:
 
 
 def test_entries_are_added_and_moved() -> None:
-    changed = under(alsoPermanent="PORTAL_CLOSED, TISS:3160", alsoTransient="DUPLICATE_CLAIM,")
+    changed = under(alsoPermanent="PORTAL_CLOSED, TISS:3160", alsoTransient="MESSAGE_INVALID,")
     assert changed.catalog.codes["TISS:3160"].permanent
     assert "PORTAL_CLOSED" in dict(changed.catalog.permanent_words)
-    assert "DUPLICATE_CLAIM" in dict(changed.catalog.transient_words)
-    assert "DUPLICATE_CLAIM" not in dict(changed.catalog.permanent_words)
+    assert "MESSAGE_INVALID" in dict(changed.catalog.transient_words)
+    assert "MESSAGE_INVALID" not in dict(changed.catalog.permanent_words)
 
 
 def test_a_payers_settings_come_first_and_headers_on_top() -> None:

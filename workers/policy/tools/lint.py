@@ -222,7 +222,7 @@ def _overlaps(policy: Policy) -> Iterator[Advice]:
     entries = [(category, word) for category in policy.catalog.categories for word in category.words]
     for category, word in entries:
         for other, longer in entries:
-            if category is not other and entry_key(word) in entry_key(longer):
+            if category.permanent != other.permanent and entry_key(word) in entry_key(longer):
                 yield _overlap(category, word, other, longer)
 
 

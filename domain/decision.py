@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TypedDict
 
 from domain.backoff import BackoffCalculation, calculate, derive_draw
-from domain.catalog import ErrorClassification, Finding, Team
+from domain.catalog import ErrorClassification, Finding, Origin, Team
 from domain.claim import ClaimId
 from domain.classification import classify
 from domain.deadline import TooLate, fit, fitted_reason
@@ -19,6 +19,7 @@ INVALID_ERROR_MESSAGE = "INVALID_ERROR_MESSAGE"
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 HELD_TO_DEADLINE = "ADMISSION:DEADLINE"
 """The error code of a send that never left: its payer was not available until the deadline came near."""
+_HELD = Finding(ErrorClassification.TRANSIENT, "SERVICE_UNAVAILABLE", HELD_TO_DEADLINE, Origin.CODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,12 @@ def scheduled(request: RetryRequest, policy: Policy, now: datetime) -> BackoffCa
 
 
 def find(request: RetryRequest, policy: Policy) -> Finding:
-    """Classify the request's error; what the catalog does not know is named by the profile."""
+    """Classify the request's error; what the catalog does not know is named by the profile.
+
+    What keeps a payer from taking claims is no error of a claim that was held for it and never left.
+    """
+    if request.error_code == HELD_TO_DEADLINE:
+        return _HELD
     if found := classify(policy.catalog, request.submission_error, request.error_code):
         return found
     if not request.submission_error:

@@ -5,6 +5,7 @@ import json
 import os
 import stat
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,12 +14,14 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
+from domain.outputs import output_variables
 from persistence.audit.rejections import Rejection
 from persistence.encryption.keys import KEY_FILE, cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
+from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.integration.intake_stage import FILE
-from tests.support.builders import CLAIM, NOW, draft
+from tests.support.builders import CLAIM, NOW, REFUSAL, draft
 from tests.support.services import services
 from tests.support.tiss_samples import DOCTOR
 from workers.jobs.decisions import retry_submission_backoff
@@ -132,6 +135,45 @@ async def test_a_claim_that_another_process_sends_is_shown_with_its_decisions(
     assert (CLAIM in out, "77" in out, "Retry 3 of 5" in out) == (True, True, True)
     code, _, err = await terminal.run("claim", "show", "CLM-none-1")
     assert (code, "not known here" in err) == (1, True)
+
+
+@pytest.mark.parametrize("form", ["throw", "return"])
+async def test_a_foreign_claim_that_was_given_up_names_its_team_and_its_review(
+    terminal: Terminal, store: Store, form: str
+) -> None:
+    given = draft(error=REFUSAL)
+    if form == "return":
+        returned = {"complete": output_variables(given.decision, given.policy.profile)}
+        given = replace(given, result=returned)
+    await store.record(given)
+    _, out, _ = await terminal.run("claim", "show", CLAIM)
+    assert "team      BILLING_MANAGEMENT\n" in out
+    assert "review" not in out
+    review = Review(CLAIM, 0, "PERMANENT_ERROR", "look at the code", "BILLING_MANAGEMENT")
+    await store.run(lambda tx: tx.reviews.open(review, job_key=9, now=NOW))
+    _, out, _ = await terminal.run("claim", "show", CLAIM)
+    assert "review    PERMANENT_ERROR: look at the code\n" in out
+    await store.record(draft(count=0, now=NOW + timedelta(minutes=1)))
+    _, out, _ = await terminal.run("claim", "show", CLAIM)
+    assert ("team" in out, "review" in out) == (False, False)
+
+
+async def test_a_claim_that_was_only_rejected_so_far_is_found_in_the_audit_trail(
+    terminal: Terminal, store: Store
+) -> None:
+    rejection = Rejection(7, 42, "GUIDE-17", "RN-BIL-004", "BIL-004-V5", "Variable retryCount", NOW)
+    await store.run(lambda tx: tx.rejections.keep(rejection))
+    code, _, err = await terminal.run("claim", "show", "GUIDE-17")
+    assert (code, "reenvio audit show GUIDE-17" in err, "not known" in err) == (1, True, False)
+
+
+async def test_a_claim_of_ours_that_never_left_is_not_taken_for_one_of_others(
+    terminal: Terminal, store: Store
+) -> None:
+    await store.run(lambda tx: tx.claims.put(CLAIM, "payer-1", ClaimState.FAILED, now=NOW))
+    await store.record(draft(deadline=NOW + timedelta(hours=4)))
+    _, out, _ = await terminal.run("claim", "show", CLAIM)
+    assert ("another process" in out, "sends     0\n" in out) == (False, True)
 
 
 async def test_claim_show_says_whether_retries_or_time_ran_out(terminal: Terminal, store: Store) -> None:

@@ -15,6 +15,8 @@ from domain.limit_rules import LimitRule
 from domain.policy import Policy
 from domain.redaction import redact
 
+RULES_VERSION = 2
+"""The number of the rules' code; one more whenever the same request and policy may be decided otherwise."""
 INVALID_ERROR_MESSAGE = "INVALID_ERROR_MESSAGE"
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 HELD_TO_DEADLINE = "ADMISSION:DEADLINE"

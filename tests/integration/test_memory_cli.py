@@ -22,6 +22,7 @@ from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.integration.intake_stage import FILE
 from tests.support.builders import CLAIM, NOW, REFUSAL, draft
+from tests.support.earlier_rules import record_as_before, said_otherwise
 from tests.support.services import services
 from tests.support.tiss_samples import DOCTOR
 from workers.jobs.decisions import retry_submission_backoff
@@ -201,6 +202,15 @@ async def test_what_was_rejected_without_a_claims_id_is_shown_by_process_instanc
     for wrong in ((), (CLAIM, "--instance", "42")):
         code, _, err = await terminal.run("audit", "show", *wrong)
         assert (code, "--instance" in err) == (2, True)
+
+
+async def test_decisions_of_earlier_rules_are_counted_and_nobody_is_alarmed(
+    terminal: Terminal, database: AsyncEngine
+) -> None:
+    await record_as_before(database, said_otherwise())
+    code, out, _ = await terminal.run("audit", "verify")
+    assert (code, "1 decisions were made by an earlier version of the rules" in out) == (0, True)
+    assert "1 decisions, 0 daily anchors: all as they were written." in out
 
 
 async def keep_file(store: Store, key: str) -> None:

@@ -120,6 +120,7 @@ class Variable(StrEnum):
     ORIGINAL_ERROR = "originalError"
     POLICY_VERSION = "policyVersion"
     RESPONSIBLE_TEAM = "responsibleTeam"
+    CAUSE = "cause"
     RECIPIENT_GROUP = "recipientGroup"
 
     REVIEW_ID = "reviewId"

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TypedDict
 
 from domain.backoff import BackoffCalculation, calculate, derive_draw
-from domain.catalog import ErrorClassification, Finding, Team
+from domain.catalog import ErrorClassification, Finding, Origin, Team
 from domain.claim import ClaimId
 from domain.classification import classify
 from domain.deadline import TooLate, fit, fitted_reason
@@ -15,10 +15,13 @@ from domain.limit_rules import LimitRule
 from domain.policy import Policy
 from domain.redaction import redact
 
+RULES_VERSION = 2
+"""The number of the rules' code; one more whenever the same request and policy may be decided otherwise."""
 INVALID_ERROR_MESSAGE = "INVALID_ERROR_MESSAGE"
 UNKNOWN_ERROR = "UNKNOWN_ERROR"
 HELD_TO_DEADLINE = "ADMISSION:DEADLINE"
 """The error code of a send that never left: its payer was not available until the deadline came near."""
+_HELD = Finding(ErrorClassification.TRANSIENT, "SERVICE_UNAVAILABLE", HELD_TO_DEADLINE, Origin.CODE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,12 @@ def scheduled(request: RetryRequest, policy: Policy, now: datetime) -> BackoffCa
 
 
 def find(request: RetryRequest, policy: Policy) -> Finding:
-    """Classify the request's error; what the catalog does not know is named by the profile."""
+    """Classify the request's error; what the catalog does not know is named by the profile.
+
+    What keeps a payer from taking claims is no error of a claim that was held for it and never left.
+    """
+    if request.error_code == HELD_TO_DEADLINE:
+        return _HELD
     if found := classify(policy.catalog, request.submission_error, request.error_code):
         return found
     if not request.submission_error:

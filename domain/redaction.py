@@ -7,6 +7,8 @@ from domain.legible import legible
 
 TEXT_MAX = 1_000
 INPUT_MAX = 16_384
+PASSES = 10
+"""A line end or a cut can make a field or a number of what was none; one more pass is the rule."""
 NUMBER = "[number]"
 ADDRESS = "[address]"
 REMOVED = "[removed]"
@@ -31,7 +33,7 @@ _KEPT = (
 _FIELD = rf"(?<![^\W_])(?P<field>(?P<free>{_FREE_TEXT})|(?P<id>{_PERSONAL_NUMBER})|{_PERSON})"
 _IN_TAG = r"(?P<tag>(?:\s[^<>]{0,200})?(?:>|&gt;)(?:<!\[CDATA\[)?)(?:[^<&]|&(?!lt;))+"
 _AFTER_SIGN = (
-    r"(?P<sign>[\"']?\s{0,3}[:=]\s{0,3})"
+    r"(?P<sign>[\"']?\s{0,3}[:=]\s{0,3}+)(?!\[removed\])"
     r"(?:\"(?:[^\"\\]|\\.)*\"?|'(?:[^'\\]|\\.)*'?|(?(free)[^<\n]+|[^,;|<>\n\"']+))"
 )
 _AFTER_BLANK = r"(?(id)(?P<blank>[\s#.nº°]{1,6})(?=[^\W\d]{0,8}\d)[\w.\-/]+(?:\s\d[\d.\-/]*)*|(?!))"
@@ -50,11 +52,16 @@ _NUMBER_HINTS = ("cpf", "cns", "rg", "cart", "matr", "/")
 
 
 def redact(text: str) -> str:
-    """Give the text on one line, bounded, without numbers, addresses and known fields of persons."""
-    bounded = bound(legible(text))
-    if _is_suspect(bounded):
-        bounded = _SCAN.sub(_replacement, bounded)
-    return shorten(bounded.replace("\n", " "))
+    """Give the text on one line, bounded, without numbers, addresses and known fields of persons.
+
+    What comes out stays as it is when it is redacted again: what was recorded can be proven.
+    """
+    safe = _scanned(bound(legible(text)))
+    for _ in range(PASSES):
+        before, safe = safe, _scanned(safe)
+        if safe == before:
+            break
+    return safe
 
 
 def bound(text: str, limit: int = INPUT_MAX) -> str:
@@ -69,6 +76,11 @@ def bound(text: str, limit: int = INPUT_MAX) -> str:
 def shorten(text: str, limit: int = TEXT_MAX) -> str:
     """Cut an already redacted text for storage and display."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _scanned(text: str) -> str:
+    safe = _SCAN.sub(_replacement, text) if _is_suspect(text) else text
+    return shorten(safe.replace("\n", " "))
 
 
 def _is_suspect(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from domain.decision import Cause, Decision, Exhausted, Retry
+from domain.decision import RULES_VERSION, Cause, Decision, Exhausted, Retry
 from domain.outputs import audit_record, iso_time
 from domain.redaction import redact
 from persistence.audit.chain import AuditDraft
@@ -53,6 +53,7 @@ def _received(draft: DecisionDraft) -> dict[str, object]:
         "retryCount": draft.asked_count,
         "processInstanceKey": draft.process_instance_key,
         "profile": draft.policy.profile.name,
+        "rulesVersion": RULES_VERSION,
         **_deadline(draft.decision),
     }
 

@@ -23,6 +23,7 @@ from domain.retention import LOG_YEARS_AT_LEAST, YEAR
 from persistence.audit.anchors import Anchor, Anchors, seal_of, span
 from persistence.audit.chain import GENESIS, AuditEvent, is_sealed
 from persistence.audit.cross_check import missed_decisions
+from persistence.audit.earlier_rules import bounds_problem, is_of_earlier_rules
 from persistence.audit.events import Audit
 from persistence.audit.trail import DECIDED, RECEIVED
 from persistence.repositories.policies import Policies
@@ -50,6 +51,7 @@ class Tally:
     events: int = 0
     decisions: int = 0
     anchors: int = 0
+    not_decided_again: int = 0
 
 
 class Verification:
@@ -122,7 +124,14 @@ class Verification:
             return f"its policy {version} ({profile}) cannot be read ({type(error).__name__})"
         if policy is None:
             return f"its policy {version} ({profile}) is not kept"
-        return decision_problem(event, received, decided, policy)
+        problem = decision_problem(event, received, decided, policy)
+        if problem is None or not is_of_earlier_rules(received):
+            return problem
+        self.tally.not_decided_again += 1
+        try:
+            return bounds_problem(event, received, decided, policy)
+        except DAMAGE as error:
+            return f"it cannot be read ({type(error).__name__})"
 
     async def _policy(self, version: str, profile: str) -> Policy | None:
         asked = version, profile

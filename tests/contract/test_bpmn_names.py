@@ -139,6 +139,20 @@ def test_a_permanent_error_is_told_to_the_team_that_the_decision_names() -> None
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("process", [ProcessId.SUB_06, ProcessId.SUB_06_ANALYZE])
+def test_what_ran_out_is_passed_on_and_a_permanent_error_forgets_it(process: ProcessId) -> None:
+    root = parse(model_path(process))
+    causes = {
+        attr(boundary, "id"): attr(told, "source")
+        for boundary in select(root, "//bpmn:boundaryEvent")
+        for told in select(boundary, f".//zeebe:output[@target='{Variable.CAUSE}']")
+    }
+    assert causes == {
+        "BoundaryEvent_MaxRetriesExceeded": f"={Variable.CAUSE}",
+        "BoundaryEvent_PermanentError": "=null",
+    }
+
+
 def test_headers_are_exactly_the_named_ones() -> None:
     assert everywhere("//zeebe:header", "key") == values(Header)
 

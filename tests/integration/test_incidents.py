@@ -108,6 +108,14 @@ async def test_a_process_that_names_no_claim_is_logged_alone(scene: Scene, named
     assert CPF not in str(lines)
 
 
+@pytest.mark.parametrize("written", ["reference", "Reference "])
+async def test_a_reference_is_logged_as_the_claim_where_the_model_says_so(scene: Scene, written: str) -> None:
+    given = replace(job(1, "analyze-retry", claimId="GUIDE-17"), headers={"claimIdForm": written})
+    with capture_logs() as lines:
+        await stuck(scene, given)
+    assert [(line["event"], line["claim"]) for line in lines] == [("incident", "GUIDE-17")]
+
+
 class Away:
     """A database that is away."""
 

@@ -5,6 +5,7 @@ import json
 import os
 import stat
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -13,12 +14,15 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
+from domain.outputs import output_variables
 from persistence.audit.rejections import Rejection
 from persistence.encryption.keys import KEY_FILE, cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
+from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.integration.intake_stage import FILE
-from tests.support.builders import CLAIM, NOW, draft
+from tests.support.builders import CLAIM, NOW, REFUSAL, draft
+from tests.support.earlier_rules import record_as_before, said_otherwise
 from tests.support.services import services
 from tests.support.tiss_samples import DOCTOR
 from workers.jobs.decisions import retry_submission_backoff
@@ -134,6 +138,45 @@ async def test_a_claim_that_another_process_sends_is_shown_with_its_decisions(
     assert (code, "not known here" in err) == (1, True)
 
 
+@pytest.mark.parametrize("form", ["throw", "return"])
+async def test_a_foreign_claim_that_was_given_up_names_its_team_and_its_review(
+    terminal: Terminal, store: Store, form: str
+) -> None:
+    given = draft(error=REFUSAL)
+    if form == "return":
+        returned = {"complete": output_variables(given.decision, given.policy.profile)}
+        given = replace(given, result=returned)
+    await store.record(given)
+    _, out, _ = await terminal.run("claim", "show", CLAIM)
+    assert "team      BILLING_MANAGEMENT\n" in out
+    assert "review" not in out
+    review = Review(CLAIM, 0, "PERMANENT_ERROR", "look at the code", "BILLING_MANAGEMENT")
+    await store.run(lambda tx: tx.reviews.open(review, job_key=9, now=NOW))
+    _, out, _ = await terminal.run("claim", "show", CLAIM)
+    assert "review    PERMANENT_ERROR: look at the code\n" in out
+    await store.record(draft(count=0, now=NOW + timedelta(minutes=1)))
+    _, out, _ = await terminal.run("claim", "show", CLAIM)
+    assert ("team" in out, "review" in out) == (False, False)
+
+
+async def test_a_claim_that_was_only_rejected_so_far_is_found_in_the_audit_trail(
+    terminal: Terminal, store: Store
+) -> None:
+    rejection = Rejection(7, 42, "GUIDE-17", "RN-BIL-004", "BIL-004-V5", "Variable retryCount", NOW)
+    await store.run(lambda tx: tx.rejections.keep(rejection))
+    code, _, err = await terminal.run("claim", "show", "GUIDE-17")
+    assert (code, "reenvio audit show GUIDE-17" in err, "not known" in err) == (1, True, False)
+
+
+async def test_a_claim_of_ours_that_never_left_is_not_taken_for_one_of_others(
+    terminal: Terminal, store: Store
+) -> None:
+    await store.run(lambda tx: tx.claims.put(CLAIM, "payer-1", ClaimState.FAILED, now=NOW))
+    await store.record(draft(deadline=NOW + timedelta(hours=4)))
+    _, out, _ = await terminal.run("claim", "show", CLAIM)
+    assert ("another process" in out, "sends     0\n" in out) == (False, True)
+
+
 async def test_claim_show_says_whether_retries_or_time_ran_out(terminal: Terminal, store: Store) -> None:
     async with store.transaction() as tx:
         await tx.claims.put(CLAIM, "payer-1", ClaimState.FAILED, now=NOW)
@@ -159,6 +202,15 @@ async def test_what_was_rejected_without_a_claims_id_is_shown_by_process_instanc
     for wrong in ((), (CLAIM, "--instance", "42")):
         code, _, err = await terminal.run("audit", "show", *wrong)
         assert (code, "--instance" in err) == (2, True)
+
+
+async def test_decisions_of_earlier_rules_are_counted_and_nobody_is_alarmed(
+    terminal: Terminal, database: AsyncEngine
+) -> None:
+    await record_as_before(database, said_otherwise())
+    code, out, _ = await terminal.run("audit", "verify")
+    assert (code, "1 decisions were made by an earlier version of the rules" in out) == (0, True)
+    assert "1 decisions, 0 daily anchors: all as they were written." in out
 
 
 async def keep_file(store: Store, key: str) -> None:

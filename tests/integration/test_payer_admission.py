@@ -116,6 +116,30 @@ async def test_a_claim_held_until_its_deadline_ran_out_of_time_not_of_retries(
     assert told.get("totalAttempts", 0) == 0  # it never left
 
 
+@pytest.mark.parametrize("count", [0, 4, 5])
+@pytest.mark.parametrize("job", ["retry-submission-backoff", "analyze-retry"])
+async def test_what_stopped_the_payer_is_no_error_of_a_claim_that_was_never_sent(
+    scene: Scene, job: str, count: int
+) -> None:
+    scene.answer = AccessDenied("UNAUTHORIZED - the payer refuses our credentials (HTTP 401)", "HTTP:401")
+    await scene.submit(101)
+    deadline = later(hours=3, minutes=59).isoformat()
+    stopped = await scene.submit(1, deadline=deadline, retryCount=count)
+    assert isinstance(stopped, Throw)
+    assert "lastSubmissionTime" not in stopped.variables
+    asked = {"claimId": "CLM-D-1", "retryCount": count, "deadline": deadline} | stopped.variables
+    given_up = await scene.handler(job).handle(Job(50, job, "Task", 1, 3, {}, asked))
+    assert isinstance(given_up, Throw)
+    assert (given_up.code, given_up.variables["cause"]) == ("MAX_RETRIES_EXCEEDED", "DEADLINE")
+    assert given_up.variables["responsibleTeam"] == "BILLING_MANAGEMENT"
+    assert given_up.variables["errorCategory"] == "SERVICE_UNAVAILABLE"
+    async with scene.store.reading() as tx:
+        [row] = await tx.decisions.of_claims(["CLM-D-1"])
+        assert [problem async for problem in tx.verification.problems(NOW)] == []
+    assert row.cause == "DEADLINE"
+    assert scene.sent == ["CLM-D-101"]
+
+
 @pytest.mark.parametrize("deadline", ["tomorrow", "2026-13-12T10:40:00Z"])
 async def test_a_deadline_nobody_can_read_is_an_incident(scene: Scene, deadline: str) -> None:
     outcome = await scene.submit(1, deadline=deadline)

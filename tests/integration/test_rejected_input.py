@@ -108,3 +108,42 @@ async def test_a_reference_has_a_chain_of_its_own_where_the_model_says_so(store:
     await deliver(store, "analyze-retry", variables, claimIdForm="reference")
     assert [event.event for event in await trail(store, "instance:42")] == ["RECEIVED", "REJECTED"]
     assert await trail(store, "@instance:42") == []
+
+
+@pytest.mark.parametrize("written", ["Reference", " REFERENCE ", "reference"])
+async def test_the_form_of_ids_is_read_as_the_policy_reads_it(store: Store, written: str) -> None:
+    variables = GOOD | {"claimId": "GUIDE-17", "retryCount": -1}
+    await deliver(store, "retry-submission-backoff", variables, claimIdForm=written)
+    assert [event.event for event in await trail(store, "GUIDE-17")] == ["RECEIVED", "REJECTED"]
+    assert await trail(store, "@instance:42") == []
+
+
+async def test_what_is_rejected_names_the_profile_that_its_rule_belongs_to(store: Store) -> None:
+    empty, job = GOOD | {"submissionError": ""}, "retry-submission-backoff"
+    await deliver(store, job, empty, retryProfile=" RN-BIL-005", onEmptyError="reject")
+    said = json.loads((await trail(store))[-1].data)
+    assert (said["profile"], said["rule"]) == ("RN-BIL-005", "BIL-005-V4")
+
+
+async def test_a_profile_that_nobody_knows_is_rejected_under_the_jobs_own(store: Store) -> None:
+    await deliver(store, "analyze-retry", GOOD, retryProfile="RN-BIL-006", claimIdForm="neither")
+    said = json.loads((await trail(store))[-1].data)
+    assert (said["profile"], said["input"]) == ("RN-BIL-005", "Task header retryProfile")
+
+
+@pytest.mark.parametrize("deadline", ["tomorrow", 5, PATIENT])
+async def test_bil_005_10_1_a_deadline_that_submit_claim_cannot_read_is_rejected_in_the_trail_once(
+    store: Store, deadline: object
+) -> None:
+    for _ in range(2):
+        outcome = await deliver(store, "submit-claim", {"claimId": CLAIM, "deadline": deadline})
+        assert isinstance(outcome, Incident)
+    received, rejected = await trail(store)
+    assert (received.event, rejected.event) == ("RECEIVED", "REJECTED")
+    said = json.loads(rejected.data)
+    assert (said["profile"], said["rule"], said["input"]) == (
+        "RN-BIL-004",
+        "BIL-005 10.1",
+        "Variable deadline",
+    )
+    assert await problems(store) == []

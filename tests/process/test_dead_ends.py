@@ -193,6 +193,20 @@ async def test_a_bad_variable_shows_before_any_send_and_is_corrected_from_the_co
         assert len(payer.sent) == 1
 
 
+async def test_a_retry_is_pending_until_its_time_has_come_by_the_engines_clock(
+    stage: Stage, reenvio: Reenvio
+) -> None:
+    async with working(stage, "pending", Accepted("P-4")):
+        claim = await stage.run(ProcessId.SUB_06_ANALYZE, submissionError="TIMEOUT", retryCount=4)
+        await stage.completes(claim, "Task_AnalyzeRetry")
+        _, listed = await reenvio("claim", "pending", "--limit", "10000")
+        assert claim.id.value in listed
+        await stage.pass_until(await stage.clock.now() + timedelta(hours=5))
+        await stage.completes(claim, "End_RetryDue")
+        _, listed = await reenvio("claim", "pending", "--limit", "10000")
+        assert claim.id.value not in listed
+
+
 async def test_what_was_mended_in_operate_is_no_incident_here_any_more(
     stage: Stage, reenvio: Reenvio
 ) -> None:

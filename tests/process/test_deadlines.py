@@ -2,11 +2,12 @@
 
 from datetime import timedelta
 
-from bpmn.names import ReviewDecision
+from bpmn.names import ProcessId, ReviewDecision
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
 from gateways.practice.scripted import AcceptLine, FailLine
 from tests.process.stage import Stage
+from workers.payers.orders import Orders
 
 DOWN = FailLine(error="SERVICE_UNAVAILABLE", code="HTTP:503")
 
@@ -18,7 +19,7 @@ async def test_a_claim_near_its_deadline_goes_to_billing_management_with_the_rea
     assert row.retry_count == 0
     await working.completes(claim, "Task_OpenReview")
     variables = working.records.variables(claim.instance)
-    assert variables["reviewReason"] == "MAX_RETRIES_EXCEEDED"
+    assert (variables["reviewReason"], variables["cause"]) == ("MAX_RETRIES_EXCEEDED", "DEADLINE")
     assert variables["retryReason"].startswith(f"Deadline {iso_time(deadline)} leaves no time for a retry")
     async with working.app.store.transaction() as tx:
         [notice] = await tx.notices.of_claim(claim.id.value)
@@ -40,3 +41,40 @@ async def test_a_retry_is_moved_up_then_a_person_resends_what_still_fails(workin
     await working.app.messages.decide_review(claim.id, ReviewDecision.RESEND)
     await working.reaches(claim, ClaimState.ACCEPTED)
     assert working.payers.sends(claim.id) == 3
+
+
+async def test_the_cause_of_one_round_is_not_told_as_that_of_the_next(working: Stage) -> None:
+    deadline = await working.clock.now() + timedelta(hours=4, minutes=1)
+    refused = FailLine(error="INVALID_PROCEDURE_CODE")
+    claim = await working.start(DOWN, refused, deadline=iso_time(deadline))
+    await working.reaches(claim, ClaimState.IN_REVIEW)
+    await working.app.messages.decide_review(claim.id, ReviewDecision.RESEND)
+    await working.completes(claim, "Task_NotifyTeam")
+    variables = working.records.variables(claim.instance)
+    assert (variables["errorClassification"], variables["cause"]) == ("PERMANENT", None)
+
+
+async def test_an_analysis_passes_on_what_ran_out(working: Stage) -> None:
+    near = iso_time(await working.clock.now() + timedelta(hours=4))
+    for cause, count, deadline in (("RETRIES", 5, None), ("DEADLINE", 0, near)):
+        claim = await working.run(
+            ProcessId.SUB_06_ANALYZE, retryCount=count, deadline=deadline, submissionError="TIMEOUT"
+        )
+        await working.completes(claim, "End_ReviewNeeded")
+        assert working.records.variables(claim.instance)["cause"] == cause
+
+
+async def test_a_claim_held_to_its_deadline_was_never_submitted(working: Stage) -> None:
+    now = await working.clock.now()
+    payer = "held-to-the-deadline"
+    orders = Orders(working.app.store, working.app.payer_limits, working.app.waker())
+    await working.reaches(await working.run(ProcessId.SUB_06, payerId=payer), ClaimState.ACCEPTED)
+    await orders.pause(payer, now, reason="HTTP 401")
+    deadline = iso_time(now + timedelta(hours=3))
+    claim = await working.run(ProcessId.SUB_06, payerId=payer, deadline=deadline)
+    await working.reaches(claim, ClaimState.IN_REVIEW)
+    await working.completes(claim, "Task_OpenReview")
+    variables = working.records.variables(claim.instance)
+    assert (variables["reviewReason"], variables["cause"]) == ("MAX_RETRIES_EXCEEDED", "DEADLINE")
+    assert variables["lastSubmissionTime"] is None
+    assert working.payers.sends(claim.id) == 0

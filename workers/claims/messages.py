@@ -50,6 +50,12 @@ def unknown_claim(claim_id: ClaimId) -> ClaimRefusal:
     return ClaimRefusal(f"{claim_id} is not known here: see `reenvio claim list`.")
 
 
+def only_rejected(claim_id: ClaimId) -> ClaimRefusal:
+    """The refusal of a claim about which nothing was decided: its input was rejected so far."""
+    why = "nothing was decided about it yet, its input was rejected"
+    return ClaimRefusal(f"{claim_id}: {why}: see `reenvio audit show {claim_id}`.")
+
+
 async def find_claim(store: Store, claim_id: ClaimId) -> ClaimRow:
     """The claim; a refusal when nobody knows it."""
     claim = await store.look(lambda tx: tx.claims.find(claim_id.value))

@@ -21,6 +21,7 @@ from workers.config.settings import read_settings
 
 FOUND = 1
 OWNER_ONLY = 0o600
+NOT_AGAIN = "today's would decide otherwise; their chain, order and limits hold, unless named above"
 InstanceOption = Annotated[
     int | None, typer.Option("--instance", min=1, help="A process instance's key, as Operate shows it.")
 ]
@@ -59,6 +60,8 @@ def verify() -> None:
             tally = tx.verification.tally
         seen = f"{tally.events} events, {tally.decisions} decisions, {tally.anchors} daily anchors"
         typer.echo(f"{seen}: {f'{found} problems' if found else 'all as they were written'}.")
+        if earlier := tally.not_decided_again:
+            typer.echo(f"{earlier} decisions were made by an earlier version of the rules: {NOT_AGAIN}.")
         raise typer.Exit(FOUND if found else 0)
 
     with_store(go)

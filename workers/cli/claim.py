@@ -15,10 +15,10 @@ from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.store import Store
 from workers.app.composition import App
 from workers.claims.confirmation import confirmed
-from workers.claims.messages import KEEP_WISH, find_claim, unknown_claim
+from workers.claims.messages import KEEP_WISH, find_claim, only_rejected, unknown_claim
 from workers.claims.protocols import Protocols, status_lines
 from workers.cli.application import ClaimArgument, DecidedClaimArgument, with_app, with_store
-from workers.cli.decided import decided_facts, pending
+from workers.cli.decided import decided_facts, foreign_review, pending
 from workers.cli.steer import cancel, resolve, retry_now
 from workers.cli.submit import read_file, submit
 
@@ -77,10 +77,13 @@ def show(claim: DecidedClaimArgument) -> None:
             decisions = await tx.decisions.of_claims([claim.value])
             sends = await tx.attempts.counts([claim.value])
             story = await tx.journal.of_claim(claim.value)
-            team = (await tx.reviews.teams([claim.value])).get(claim.value)
-        if not (found or decisions):
-            raise unknown_claim(claim)
-        facts = (_facts(found, team) if found else {}) | decided_facts(decisions, sends.get(claim.value))
+            reviews = await tx.reviews.of_claim(claim.value)
+            is_in_trail = bool(await tx.audit.of_claim(claim.value))
+        if not (found or decisions or reviews):
+            raise only_rejected(claim) if is_in_trail else unknown_claim(claim)
+        ours = _facts(found, reviews[-1].team if reviews else None) if found else {}
+        facts = ours | decided_facts(decisions, sends.get(claim.value, 0 if found else None))
+        facts |= {} if found else foreign_review(reviews, decisions)
         for name, value in facts.items():
             typer.echo(f"{name:10}{value}")
         for entry in story:

@@ -7,10 +7,14 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from gateways.clock import WallClock
+from bpmn.names import Variable
 from persistence.repositories.decisions import StoredDecision
+from persistence.repositories.reviews import Review
 from persistence.store import Store
+from workers.app.composition import clock_here
 from workers.cli.application import with_store
+from workers.config.settings import read_settings
+from workers.runtime.outcome import from_json
 
 
 def pending(
@@ -18,15 +22,18 @@ def pending(
 ) -> None:
     """Retries that claims wait for, soonest first; of other processes too, until their time has come."""
 
+    settings = read_settings()
+    clock = clock_here(settings)
+
     async def go(store: Store) -> None:
-        now = await WallClock().now()
+        now = await clock.now()
         async with store.reading() as tx:
             found = await tx.decisions.pending(now, limit + 1)
         Console().print(_table(found[:limit]) if found else "No claim waits for a retry.")
         if len(found) > limit:
             typer.echo(f"The next {limit}; there are more: see --limit.")
 
-    with_store(go)
+    with_store(go, settings)
 
 
 def decided_facts(decisions: Sequence[StoredDecision], sends: int | None) -> dict[str, str]:
@@ -43,7 +50,20 @@ def decided_facts(decisions: Sequence[StoredDecision], sends: int | None) -> dic
 
 def _elsewhere(newest: StoredDecision) -> dict[str, str]:
     state = {"state": f"sent by another process, instance {newest.process_instance_key}"}
-    return state | ({"next send": _due(newest)} if newest.should_retry else {})
+    return state | ({"next send": _due(newest)} if newest.should_retry else _team(newest))
+
+
+def _team(newest: StoredDecision) -> dict[str, str]:
+    told = from_json(newest.result).variables.get(Variable.RESPONSIBLE_TEAM)
+    return {"team": str(told)} if told else {}  # earlier versions told none
+
+
+def foreign_review(reviews: Sequence[Review], decisions: Sequence[StoredDecision]) -> dict[str, str]:
+    """The review of a claim that another process sends; one that waits for a retry waits for no person."""
+    if not reviews or (decisions and decisions[-1].should_retry):
+        return {}
+    latest = reviews[-1]
+    return {"review": f"{latest.reason}: {latest.detail}" if latest.detail else latest.reason}
 
 
 def _cause(decision: StoredDecision) -> str:

@@ -1,24 +1,21 @@
 """retry-submission-backoff and analyze-retry: read the error, decide, give the timer its time."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import structlog
 
-from bpmn.names import JobType, PolicyHeader, Variable
-from domain.claim import ClaimIdForm
+from bpmn.names import JobType, Variable
 from domain.decision import Decision
 from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
-from domain.policy import Policy
-from domain.redaction import redact
-from persistence.audit.rejections import Rejection
 from persistence.repositories.draft import DecisionDraft
+from workers.jobs.rejections import rejected
 from workers.jobs.services import Services
 from workers.policy.ruling import Question, Ruling, outcome_of, rule
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
-from workers.runtime.outcome import Incident, Outcome, from_json, to_json
+from workers.runtime.outcome import Outcome, from_json, to_json
 
 log = structlog.get_logger(__name__)
 
@@ -54,9 +51,7 @@ def _deciding(services: Services, profile: str) -> Callable[[Job], Awaitable[Out
         try:
             ruling = rule(_question(job), services.policy().under(profile), now)
         except InvalidInput as refused:
-            rejection = _rejection(job, refused, services.policy().under(profile), now)
-            await services.store.run(lambda tx: tx.rejections.keep(rejection))
-            return Incident(str(refused))
+            return await rejected(services, job, refused, services.policy().under(profile))
         recorded = await services.store.record(_draft(job, ruling, lambda: services.stopwatch() - began))
         if recorded.is_new:
             _warn(ruling.decision)
@@ -68,25 +63,6 @@ def _deciding(services: Services, profile: str) -> Callable[[Job], Awaitable[Out
 def _question(job: Job) -> Question:
     payer = job.variables.get(Variable.PAYER_ID)
     return Question(job.variables, job.headers, payer if isinstance(payer, str) else None)
-
-
-def _rejection(job: Job, refused: InvalidInput, policy: Policy, now: datetime) -> Rejection:
-    claim_id, form = job.variables.get(Variable.CLAIM_ID), _form(job, policy)
-    return Rejection(
-        job_key=job.key,
-        process_instance_key=job.process_instance_key,
-        claim_id=claim_id if isinstance(claim_id, str) and form.fits(claim_id) else None,
-        profile=policy.profile.name,
-        rule=refused.rule,
-        input=redact(refused.variable),
-        at=now,
-    )
-
-
-def _form(job: Job, policy: Policy) -> ClaimIdForm:
-    """Which form of claim ids the model means, where it says so in a way that can be read."""
-    named = job.headers.get(PolicyHeader.CLAIM_ID_FORM)
-    return next((form for form in ClaimIdForm if form == named), policy.claim_id_form)
 
 
 def _draft(job: Job, ruling: Ruling, elapsed: Callable[[], float]) -> DecisionDraft:

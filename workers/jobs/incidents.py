@@ -7,10 +7,10 @@ from datetime import datetime
 import structlog
 
 from bpmn.names import JobType, Variable
-from domain.claim import ClaimId
 from domain.redaction import redact
 from persistence.repositories.incidents import StuckJob
 from persistence.store import Transaction
+from workers.jobs.rejections import claim_of
 from workers.jobs.services import Services
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
@@ -35,7 +35,7 @@ def noting_incidents(handler: JobHandler, services: Services) -> JobHandler:
 
     async def on_incident(job: Job, message: str) -> None:
         why = redact(message)
-        claim_id = _claim_of(job)
+        claim_id = claim_of(job, services.policy())
         where = {"instance": job.process_instance_key, "element": job.element_id, "job": job.key}
         log.warning("incident", claim=claim_id, why=why, **where)
         if claim_id:
@@ -86,15 +86,6 @@ def _stuck(job: Job, message: str, now: datetime) -> StuckJob:
 def _first_key(job: Job) -> int:
     given = job.variables.get(Variable.RESOLVED_JOB)
     return given if type(given) is int else job.key
-
-
-def _claim_of(job: Job) -> str | None:
-    """The claim, if the process names one in its form."""
-    given = job.variables.get(Variable.CLAIM_ID)
-    try:
-        return ClaimId(given).value if isinstance(given, str) else None
-    except ValueError:
-        return None
 
 
 def _payer_of(job: Job) -> str:

@@ -79,6 +79,11 @@ def failed(error: str, code: str | None, now: datetime) -> Throw:
     return Throw(ErrorCode.SUBMISSION_FAILED, error, variables)
 
 
+def not_sent(error: str, code: str) -> Throw:
+    """Nothing left and nothing may wait on: the last submission stays the one before, if there was one."""
+    return Throw(ErrorCode.SUBMISSION_FAILED, error, {"submissionError": error, "submissionErrorCode": code})
+
+
 def held(hold: Hold) -> Throw:
     """Nothing was sent: the claim waits on the timer."""
     reason = redact(hold.reason)

@@ -8,7 +8,7 @@ between leaves on record how far it came; a send without an answer counts as one
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import assert_never
+from typing import Any, assert_never
 
 from bpmn.names import ErrorCode, JobType, Variable
 from domain.breaker import Candidate, Go, Hold, Stop
@@ -26,13 +26,14 @@ from persistence.store import Transaction
 from workers.claims.guides import other_holders
 from workers.config.idempotency import OperationName
 from workers.jobs.idempotent import Operation
+from workers.jobs.rejections import rejected
 from workers.jobs.send_result import (
     access_denied,
     deadline_near,
     facts_of,
-    failed,
     held,
     move_to_wait,
+    not_sent,
     record,
     record_hold,
     report,
@@ -50,7 +51,7 @@ class Input(JobInput):
 
     claim_id: str
     payer_id: str = "unknown"
-    deadline: str | None = None
+    deadline: Any = None  # what it must be is a business rule's part
 
 
 SEND_ONCE = Operation(
@@ -64,10 +65,11 @@ def submit_claim(services: Services) -> JobHandler:
     """The handler; its lock outlives the slowest payer."""
 
     async def handle(job: Job, given: Input) -> Outcome:
+        policy = services.policy()
         try:
-            deadline = read_deadline(given.deadline, services.policy())
+            deadline = read_deadline(given.deadline, policy)
         except InvalidInput as refused:
-            return Incident(str(refused))
+            return await rejected(services, job, refused, policy)
         return await _submit(services, job, Candidate(given.claim_id, given.payer_id, deadline))
 
     return JobHandler(
@@ -166,7 +168,7 @@ async def _give_up(tx: Transaction, claim: Candidate, stop: Stop, now: datetime)
     error = deadline_near(claim, stop)
     await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.FAILED, now=now, reason=error)
     await tx.journal.write(claim.claim_id, "deadline_near", f"not sent: {error}", now=now)
-    return failed(redact(error), HELD_TO_DEADLINE, now)
+    return not_sent(redact(error), HELD_TO_DEADLINE)
 
 
 async def _finish(tx: Transaction, send: _Send, limits: PayerLimits) -> tuple[Settled, PayerChange]:

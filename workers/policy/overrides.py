@@ -23,6 +23,7 @@ alone; any other name is a mistake.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import TypeVar
@@ -63,6 +64,15 @@ def effective_policy(policy: Policy, payer_id: str | None, headers: Mapping[str,
         if name in given:
             narrowed = _applied(apply, narrowed, name, given[name])
     return replace(narrowed, fingerprint=fingerprint(f"{narrowed.fingerprint} {sorted(given.items())}"))
+
+
+def as_named(policy: Policy, headers: Mapping[str, str]) -> Policy:
+    """The policy under the profile and form of ids that the headers name, as far as they make sense."""
+    for name in (PolicyHeader.RETRY_PROFILE, PolicyHeader.CLAIM_ID_FORM):
+        if name in headers:
+            with suppress(InvalidPolicy, ValueError):
+                policy = _APPLY[name](policy, headers[name])
+    return policy
 
 
 def _belongs_to_others(name: str) -> bool:

@@ -34,6 +34,7 @@ PARTS = st.sampled_from((*UNSEEN, *BLANKS, *WORDS, *PERSONAL, *LABELS, " ")) | s
 TEXTS = (
     st.text() | st.lists(PARTS, max_size=30).map("".join) | st.lists(PARTS).map(lambda p: "".join(p) * 400)
 )
+ENDS = st.sampled_from(("", "\nlogin:\n", " senha:\r\n", ". User:\n", " nome:\n,"))
 CODES = st.none() | st.sampled_from(
     ["TISS:1801", "TISS:52998224725", "HTTP:503\u200b", "TOKEN:abc", "NET:ODD"]
 )
@@ -57,7 +58,7 @@ def drafted(claim: str, text: str, profile: str, code: str | None = None) -> Dec
 
 
 @settings(deadline=None, max_examples=200)
-@given(TEXTS, st.sampled_from(["RN-BIL-004", "RN-BIL-005"]), CODES)
+@given(st.builds(str.__add__, TEXTS, ENDS), st.sampled_from(["RN-BIL-004", "RN-BIL-005"]), CODES)
 def test_for_any_text_what_was_decided_follows_from_what_was_recorded(
     text: str, profile: str, code: str | None
 ) -> None:
@@ -78,6 +79,8 @@ async def test_an_untouched_trail_of_odd_texts_is_whole(store: Store, profile: s
         *(f"x {text}" for text in LABELS),
         "\u200b" * 2_000 + "TIMEOUT",
         "wórd " * 400,
+        "TIMEOUT\nlogin:\n",
+        "Falha ao ler senha:\r\n",
     ]
     for number, text in enumerate(texts):
         await store.record(drafted(f"CLM-001-{number}", text, profile))

@@ -180,3 +180,20 @@ def test_a_bad_deadline_is_rejected_with_field_rule_and_remedy(policy: Policy, v
 def test_an_impossible_reserve_is_refused(seconds: int) -> None:
     with pytest.raises(InvalidPolicy, match=f"reserve is {seconds} s: choose 0 up to a year"):
         RetryLimits(reserve_seconds=seconds)
+
+
+@pytest.mark.parametrize("why", ["HTTP 401", "credentials refused", "INVALID_PATIENT_DATA", "TISS 1001"])
+@given(POLICIES, COUNTS, st.timedeltas(-timedelta(days=1), timedelta(hours=4)))
+def test_a_claim_that_admission_held_to_its_deadline_ran_out_of_time_whatever_stopped_its_payer(
+    why: str, policy: Policy, count: int, ahead: timedelta
+) -> None:
+    error = f"SERVICE_UNAVAILABLE - payer 1 is not available ({why}) and the claim's deadline is near"
+    held = given_up(
+        error,
+        policy,
+        submissionErrorCode="ADMISSION:DEADLINE",
+        retryCount=count,
+        deadline=iso_time(NOW + ahead),
+    )
+    assert isinstance(held, Exhausted)
+    assert (held.cause, held.classification, held.warning) == (Cause.DEADLINE, "TRANSIENT", None)

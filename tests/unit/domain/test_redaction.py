@@ -210,3 +210,23 @@ def test_any_text_becomes_one_bounded_printable_line(text: str) -> None:
     assert safe.isprintable()
     assert len(safe) <= TEXT_MAX
     safe.encode()
+
+
+PARTS = st.sampled_from((
+    *FIELDS, ":", "=", "\n", "\r\n", " ", ",", ";", '"', "'", "<", ">", "Maria", "TIMEOUT", "[removed]", "…",
+    "CLM-12345678901-5", "2025-01-12T10:40", "guia 52998224725", "12345", "678", "a@b.c", "x" * 90, "x" * 480,
+)) | st.text(max_size=3)  # fmt: skip
+ENDS = st.sampled_from(("", "login:\n", "senha:\r\n", "User:\n", "nome=", "CPF:\n,", "observacao:\n<"))
+
+
+@pytest.mark.parametrize("text", ["TIMEOUT\nlogin:\n", "Falha ao ler senha:\r\n", "Timeout. User:\n"])
+def test_a_field_without_a_value_at_the_end_is_left_as_it_is(text: str) -> None:
+    assert redact(text) == " ".join(text.split()) + " "
+    assert redact(redact(text)) == redact(text)
+
+
+@settings(deadline=None, max_examples=500)
+@given(st.lists(PARTS, max_size=25).map("".join), ENDS)
+def test_what_is_redacted_once_stays_as_it_is(text: str, end: str) -> None:
+    once = redact(text + end)
+    assert redact(once) == once

@@ -5,7 +5,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
-from pyzeebe.proto.gateway_pb2 import PublishMessageRequest, PublishMessageResponse
+from pyzeebe.proto.gateway_pb2 import (
+    ModifyProcessInstanceRequest,
+    PublishMessageRequest,
+    PublishMessageResponse,
+)
 from pyzeebe.proto.gateway_pb2_grpc import GatewayServicer, add_GatewayServicer_to_server
 
 HOST = "127.0.0.1"
@@ -40,6 +44,12 @@ class MessageBroker(GatewayServicer):
         if request.timeToLive > 0:
             self.kept.add(key)
         return PublishMessageResponse(key=len(self.taken))
+
+    async def ModifyProcessInstance(  # noqa: N802
+        self, request: ModifyProcessInstanceRequest, context: Any
+    ) -> None:
+        """No process instance runs here."""
+        await context.abort(grpc.StatusCode.NOT_FOUND, f"no instance {request.processInstanceKey}")
 
 
 @asynccontextmanager

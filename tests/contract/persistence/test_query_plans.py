@@ -26,7 +26,9 @@ from tests.support.builders import NOW, draft, later
 
 CLAIM = "CLM-9-1000"
 LONG_AGO = later(days=-2_200)
+HASHES = {f"v{n}": frozenset({"v7", "v8"}) for n in range(3_000)}
 SOUGHT = SoughtGuides(CLAIM, ["p7", "p8"], {"v7": frozenset({"v7", "v8"}), "k": frozenset({"x"})})
+ELSEWHERE = SoughtGuides(CLAIM, ["p7"], HASHES, frozenset({"p1"}))
 KEY = OperationKey("1", "Task", "submit_claim", {})
 REJECTION = Rejection(7, 1, CLAIM, "RN-BIL-004", "BIL-004-V5", "Variable retryCount", NOW)
 TERMS = OperationTerms(lease=later(minutes=4) - NOW)
@@ -57,6 +59,7 @@ HOT: dict[str, Work] = {
     "batch": lambda tx: tx.claims.of_batch(["p7"], "77"),
     "guides": lambda tx: tx.guides.holders(SOUGHT),
     "guides known": lambda tx: tx.guides.all_known(SOUGHT),
+    "guides under earlier names": lambda tx: tx.guides.all_known(ELSEWHERE),
     "file": lambda tx: tx.payloads.find(CLAIM),
     "send of job": lambda tx: tx.attempts.of_job(7, CLAIM),
     "start": lambda tx: tx.attempts.start("CLM-0-0", 7, now=NOW),

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
 from pyzeebe.proto.gateway_pb2 import (
@@ -47,9 +47,10 @@ class MessageBroker(GatewayServicer):
 
     async def ModifyProcessInstance(  # noqa: N802
         self, request: ModifyProcessInstanceRequest, context: Any
-    ) -> None:
+    ) -> NoReturn:
         """No process instance runs here."""
         await context.abort(grpc.StatusCode.NOT_FOUND, f"no instance {request.processInstanceKey}")
+        raise AssertionError
 
 
 @asynccontextmanager

@@ -43,6 +43,7 @@ class DecisionLog:
 
     async def record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
         """Keep each draft, unless its job was answered before: then that answer stands."""
+        await Audit(self._connection).lock({draft.claim_id for draft in drafts})
         histories = await self._histories(drafts)
         known = [_known(draft, histories[draft.claim_id]) for draft in drafts]
         await self._write([draft for draft, old in zip(drafts, known, strict=True) if not old], histories)

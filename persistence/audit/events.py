@@ -5,7 +5,8 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Row, func, insert, select, tuple_
+from sqlalchemy import BigInteger, Row, func, insert, literal, select, tuple_
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.audit.chain import AuditEvent, Head
@@ -21,6 +22,12 @@ class Audit:
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
+
+    async def lock(self, chains: Collection[str]) -> None:
+        """Wait until nobody else appends to these chains; on SQLite one writes at a time anyway."""
+        if self._connection.dialect.name == "postgresql":
+            keys = literal(sorted(map(_lock_key, chains)), ARRAY(BigInteger))
+            await self._connection.execute(select(func.pg_advisory_xact_lock(func.unnest(keys))))
 
     async def heads(self, claim_ids: Collection[str]) -> Mapping[str, Head]:
         """Where the chains of some claims end."""
@@ -68,6 +75,11 @@ class Audit:
         query = select(events.c.at).order_by(events.c.at).limit(1)
         found: datetime | None = await self._connection.scalar(query)
         return found
+
+
+def _lock_key(chain: str) -> int:
+    """The same number in every worker; in their order nobody waits in a circle."""
+    return int.from_bytes(sha256(chain.encode()).digest()[:8], signed=True)
 
 
 def _event(row: Row[Any]) -> AuditEvent:

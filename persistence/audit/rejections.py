@@ -66,9 +66,10 @@ class Rejections:
 
     async def keep(self, rejection: Rejection) -> None:
         """Keep it, and tell the queue; a job that comes again with the same broken input adds nothing."""
+        audit = Audit(self._connection)
+        await audit.lock([rejection.chain])
         if await self._is_known(rejection):
             return
-        audit = Audit(self._connection)
         head = (await audit.heads([rejection.chain])).get(rejection.chain, Head())
         sealed = seal_all(rejection.trail(), head)
         await audit.append(sealed)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy.exc import DBAPIError, ProgrammingError
+from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from domain.errors import Trouble
@@ -61,6 +61,10 @@ def _advice(error: BaseException) -> str:
     if _code(error).startswith(DISK_FULL):
         return "The database's disk is full: make room there; nothing is lost, and work goes on by itself."
     kind = type(error).__name__
+    if isinstance(error, IntegrityError):
+        return (
+            f"The work contradicts a row that is there already ({kind}): somebody else was faster; ask again."
+        )
     return f"The database does not answer ({kind}): see that it runs and that DATABASE_URL is right."
 
 

@@ -66,7 +66,7 @@ def _key_file(file: Path, random: Callable[[int], bytes]) -> str:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         if not file.exists():
-            _create(file, new_key("local", random=random))
+            _create(file, new_key(f"local-{random(4).hex()}", random=random))
         return file.read_text(encoding="ascii")
     except OSError as error:
         raise EncryptionKeyError(

@@ -7,7 +7,9 @@ import sqlalchemy as sa
 from alembic import op
 
 
-def create_index(name: str, table: str, columns: Sequence[str], *, where: str | None = None) -> None:
+def create_index(
+    name: str, table: str, columns: Sequence[str], *, where: str | None = None, unique: bool = False
+) -> None:
     """Build an index, in place of what has its name: an older one, or the ruin of an interrupted build.
 
     It is committed at once, so it comes first in its revision, where it can be done again.
@@ -19,6 +21,7 @@ def create_index(name: str, table: str, columns: Sequence[str], *, where: str | 
             name,
             table,
             list(columns),
+            unique=unique,
             postgresql_concurrently=True,
             postgresql_where=condition,
             sqlite_where=condition,

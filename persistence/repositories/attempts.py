@@ -50,11 +50,10 @@ class Attempts:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def of_job(self, job_key: int) -> AttemptRow | None:
-        """The last send that this job made, if any."""
-        query = (
-            select(*_ROW).where(attempts.c.job_key == job_key).order_by(attempts.c.attempt.desc()).limit(1)
-        )
+    async def of_job(self, job_key: int, claim_id: str) -> AttemptRow | None:
+        """The last send of the claim that this job made, if any; a new broker counts its keys anew."""
+        mine = (attempts.c.job_key == job_key) & (attempts.c.claim_id == claim_id)
+        query = select(*_ROW).where(mine).order_by(attempts.c.attempt.desc()).limit(1)
         row = (await self._connection.execute(query)).one_or_none()
         return None if row is None else AttemptRow(*row)
 

@@ -36,6 +36,7 @@ class ClaimRow:
     batch_number: str | None = None
     guides_of: str | None = None
     incident: StuckJob | None = None
+    process_instance_key: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,12 @@ class Claims:
             return
         row = {"claim_id": claim_id, "payer_id": payer_id, "state": state} | changes
         await self._connection.execute(insert(claims).values(row | {"created_at": now, "updated_at": now}))
+
+    async def note_process(self, claim_id: str, process_instance_key: int) -> None:
+        """Keep which process sends the claim: its incidents are the claim's, and no others."""
+        known = claims.c.claim_id == claim_id
+        noted = update(claims).where(known).values(process_instance_key=process_instance_key)
+        await self._connection.execute(noted)
 
     async def move(self, claim_id: str, state: ClaimState, *, now: datetime, **changes: object) -> bool:
         """Move a known claim to a state that may follow its own; False when it stays as it is."""

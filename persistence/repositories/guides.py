@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Column, ColumnElement, and_, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.batches import GIVEN_UP
 from persistence.encryption.cipher import Cipher
-from persistence.encryption.keyed_hashes import keyed_hashes, under_every_key
+from persistence.encryption.keyed_hashes import key_name, keyed_hashes, under_every_key
 from persistence.repositories.attempts import standing_arrival
 from persistence.repositories.claims import Arrival
 from persistence.tables import claim_guides as guides
@@ -28,11 +28,15 @@ class KeptGuides:
 
 @dataclass(frozen=True, slots=True)
 class SoughtGuides:
-    """A claim's guides, under every key there is; its payer may have several names."""
+    """A claim's guides, under every key there is; its payer may have several names.
+
+    `configured` are the names of all payers there are: a claim under any other may be this payer's.
+    """
 
     claim_id: str
     payer_ids: Sequence[str]
     hashes: Mapping[str, frozenset[str]]
+    configured: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,8 @@ class Holder:
 
 def kept_guides(cipher: Cipher, numbers: Iterable[str]) -> KeptGuides:
     """Guides as they are kept: under the key that encrypts."""
-    return KeptGuides(cipher.current, keyed_hashes(cipher, cipher.current, numbers, purpose=PURPOSE))
+    name = key_name(cipher, cipher.current, purpose=PURPOSE)
+    return KeptGuides(name, keyed_hashes(cipher, cipher.current, numbers, purpose=PURPOSE))
 
 
 def sought_guides(
@@ -84,22 +89,39 @@ class Guides:
         return [Holder(*row) for row in await self._connection.execute(query.order_by(claims.c.claim_id))]
 
     async def all_known(self, sought: SoughtGuides) -> bool:
-        """Whether every other claim at the payer has its guides on record, under a key that is here."""
+        """Whether every other claim at the payer has its guides on record, under a key that is here.
+
+        Not while a claim with a file stands under a name that no payer has: it may be this payer's.
+        """
         others = claims.c.payer_id.in_(sought.payer_ids) & (claims.c.claim_id != sought.claim_id)
         query = select(claims.c.claim_id).where(others, GUIDES_NOT_KEPT, _may_hold()).limit(1)
         if await self._connection.scalar(query) is not None:
             return False
-        return await self._key_ids(sought.payer_ids) <= sought.hashes.keys()
+        for payer_id in sought.payer_ids:
+            if (
+                not await self._distinct(guides.c.key_id, guides.c.payer_id == payer_id)
+                <= sought.hashes.keys()
+            ):
+                return False
+        return not await self._are_under_other_names(sought)
 
-    async def _key_ids(self, payer_ids: Sequence[str]) -> set[str]:
-        """The keys in use at a payer; from one to the next, since there are few among very many rows."""
+    async def _are_under_other_names(self, sought: SoughtGuides) -> bool:
+        for name in await self._distinct(claims.c.payer_id) - sought.configured:
+            theirs = (claims.c.payer_id == name) & (claims.c.claim_id != sought.claim_id)
+            with_file = theirs & claims.c.content_hash.is_not(None)
+            query = select(claims.c.claim_id).where(with_file, _may_hold()).limit(1)
+            if await self._connection.scalar(query) is not None:
+                return True
+        return False
+
+    async def _distinct(self, column: Column[str], *where: ColumnElement[bool]) -> set[str]:
+        """A column's values, from one to the next, since there are few among very many rows."""
         found: set[str] = set()
-        for payer_id in payer_ids:
-            last: str | None = ""
-            while last is not None:
-                later = (guides.c.payer_id == payer_id) & (guides.c.key_id > last)
-                last = await self._connection.scalar(select(func.min(guides.c.key_id)).where(later))
-                found |= {last} if last else set()
+        last: str | None = ""
+        while last is not None:
+            query = select(func.min(column)).where(*where, column > last)
+            last = await self._connection.scalar(query)
+            found |= {last} if last else set()
         return found
 
 

@@ -43,19 +43,29 @@ class Incidents:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def note(self, claim_id: str, job: StuckJob) -> bool:
-        """Keep the incident with its claim; False when no such claim is known."""
-        stored = row_of(job) | {"since": job.since.isoformat()}
-        statement = update(claims).where(claims.c.claim_id == claim_id).values(incident=stored)
-        return (await self._connection.execute(statement)).rowcount == 1
+    async def note(self, claim_id: str, job: StuckJob, *, sends: bool) -> bool:
+        """Keep the incident with its claim; False when the claim is not known, or is another process's.
 
-    async def note_unsent(self, claim_id: str, payer_id: str, job: StuckJob) -> None:
-        """The same for a claim whose first send did not even begin: from now on it is known."""
+        While nobody knows whose it is, it is the process's that `sends` it.
+        """
+        mine = claims.c.claim_id == claim_id
+        query = select(claims.c.process_instance_key, claims.c.incident).where(mine).with_for_update()
+        row = (await self._connection.execute(query)).one_or_none()
+        if row is None or not _is_of(
+            row.process_instance_key, read_stuck_job(row.incident), job, sends=sends
+        ):
+            return False
+        stored = row_of(job) | {"since": job.since.isoformat()}
+        values = {"incident": stored, "process_instance_key": job.process_instance_key}
+        await self._connection.execute(update(claims).where(mine).values(values))
+        return True
+
+    async def make_known(self, claim_id: str, payer_id: str, *, now: datetime) -> None:
+        """From now on a claim is known whose first send did not even begin."""
         row = {"claim_id": claim_id, "payer_id": payer_id, "state": ClaimState.FAILED}
-        times = {"created_at": job.since, "updated_at": job.since}
+        times = {"created_at": now, "updated_at": now}
         new = insert_into(self._connection, claims).values(row | times)
         await self._connection.execute(new.on_conflict_do_nothing())
-        await self.note(claim_id, job)
 
     async def clear(self, claim_id: str, job: StuckJob) -> None:
         """Its process has gone on, unless another job of it has got stuck meanwhile."""
@@ -68,3 +78,8 @@ class Incidents:
         """How many claims to the payer stand on an incident."""
         stuck = (claims.c.payer_id == payer_id) & claims.c.incident.is_not(None)
         return await self._connection.scalar(select(func.count()).where(stuck)) or 0
+
+
+def _is_of(process: int | None, stands_on: StuckJob | None, job: StuckJob, *, sends: bool) -> bool:
+    own = process or (stands_on.process_instance_key if stands_on else None)
+    return sends if own is None else own == job.process_instance_key

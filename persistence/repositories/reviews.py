@@ -32,14 +32,15 @@ class Notice:
 
 
 class Reviews:
-    """Reviews by claim; one per job, however often it is delivered."""
+    """Reviews by claim; one per claim and job, however often it is delivered."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def of_job(self, job_key: int) -> int | None:
-        """The id of the review that this job opened, if it did."""
-        return await self._connection.scalar(select(reviews.c.review_id).where(reviews.c.job_key == job_key))
+    async def of_job(self, job_key: int, claim_id: str) -> int | None:
+        """The id of the claim's review that this job opened, if it did."""
+        mine = (reviews.c.job_key == job_key) & (reviews.c.claim_id == claim_id)
+        return await self._connection.scalar(select(reviews.c.review_id).where(mine))
 
     async def open(self, review: Review, *, job_key: int, now: datetime) -> int:
         """Open a review; returns its id."""
@@ -76,15 +77,15 @@ class Reviews:
 
 
 class Notices:
-    """Recorded notices; one per job, however often it is delivered."""
+    """Recorded notices; one per claim and job, however often it is delivered."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
     async def record(self, notice: Notice, *, job_key: int, now: datetime) -> bool:
         """Record a notice; False when this job recorded it before."""
-        known = await self._connection.scalar(select(notices.c.notice_id).where(notices.c.job_key == job_key))
-        if known is not None:
+        mine = (notices.c.job_key == job_key) & (notices.c.claim_id == notice.claim_id)
+        if await self._connection.scalar(select(notices.c.notice_id).where(mine)) is not None:
             return False
         row = {
             "claim_id": notice.claim_id,

@@ -10,7 +10,6 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    UniqueConstraint,
     text,
 )
 
@@ -48,6 +47,7 @@ claims = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     Column("incident", JSON(none_as_null=True)),
+    Column("process_instance_key", BigInteger),  # the process that sends it
     CheckConstraint("state IN ('" + "', '".join(CLAIM_STATES) + "')", name="state"),
     Index("ix_claims_state", "state", "next_retry_time"),
     Index("ix_claims_updated_at", "updated_at"),
@@ -113,7 +113,7 @@ reviews = Table(
     Column("detail", Text),
     Column("opened_at", UtcDateTime, nullable=False),
     Column("team", String(32)),
-    UniqueConstraint("job_key", name="uq_reviews_job_key"),
+    Index("ix_reviews_job_key", "job_key", "claim_id", unique=True),
     Index("ix_reviews_claim_id", "claim_id"),
     Index("ix_reviews_opened_at", "opened_at"),
 )
@@ -127,7 +127,7 @@ notices = Table(
     Column("recipient", String(64), nullable=False),
     Column("template", String(64), nullable=False),
     Column("recorded_at", UtcDateTime, nullable=False),
-    UniqueConstraint("job_key", name="uq_notices_job_key"),
+    Index("ix_notices_job_key", "job_key", "claim_id", unique=True),
     Index("ix_notices_claim_id", "claim_id"),
     Index("ix_notices_recorded_at", "recorded_at"),
 )

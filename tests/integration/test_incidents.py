@@ -40,7 +40,7 @@ async def claim(scene: Scene) -> ClaimRow | None:
 
 async def test_an_incident_is_kept_with_its_claim_until_the_claim_moves(scene: Scene) -> None:
     scene.answer = DENIED
-    assert isinstance(await scene.submit(1), Incident)
+    assert isinstance(await scene.handler("submit-claim").handle(job(1)), Incident)
     await stuck(scene, job(1), f"look at CPF {CPF}")
     row = await claim(scene)
     assert row is not None

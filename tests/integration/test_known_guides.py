@@ -18,6 +18,7 @@ from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, open_channel
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.claims import Arrival
+from persistence.repositories.guides import kept_guides
 from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.integration.intake_stage import ZONE, HandClock
@@ -174,6 +175,20 @@ async def test_a_claim_that_an_earlier_version_took_in_leaves_the_arrival_unknow
         review = await scene.review(SECOND, refused)
     assert review.reason == "ARRIVAL_UNKNOWN"
     assert "the guides of earlier claims are not all on record" in (review.detail or "")
+
+
+async def test_a_claim_under_a_name_that_its_payer_had_before_leaves_the_arrival_unknown(
+    store: Store, tmp_path: Path
+) -> None:
+    async with opened(store, tmp_path, Version.V4_01_00, TAKEN_UNHEARD) as scene:
+        await scene.hand_in("2", first=1)
+        renamed = Arrival("CLM-EARLY-1", "earlier-name", NOW + timedelta(hours=48), "x", "9")
+        await store.run(lambda tx: tx.claims.receive(renamed, now=NOW))
+        kept = kept_guides(cipher_of(new_key("k1")), ["GP-0009"])
+        await store.run(lambda tx: tx.guides.keep(renamed, kept))
+        refused = await resent_after_a_lost_answer(scene)
+        assert isinstance(refused, Throw)
+        assert (await scene.review(SECOND, refused)).reason == "ARRIVAL_UNKNOWN"
 
 
 async def test_without_a_lost_answer_a_known_guide_is_a_refusal_that_names_code_and_guide(

@@ -48,7 +48,7 @@ async def test_while_the_breaker_is_open_nothing_is_sent_and_no_attempt_is_writt
         assert claim
         assert (claim.state, claim.next_retry_time) == (ClaimState.WAITING, later(minutes=5))
         assert await tx.attempts.count("CLM-D-1") == 0
-        assert await tx.attempts.of_job(1) is None
+        assert await tx.attempts.of_job(1, "CLM-D-1") is None
         assert [entry.event for entry in await tx.journal.of_claim("CLM-D-1")] == ["payer_unavailable"]
 
 

@@ -30,7 +30,7 @@ async def test_the_total_and_the_guides_of_glosas_are_kept_and_never_reach_the_e
     assert told == Complete({"protocolNumber": "P-1"})
     async with scene.store.reading() as tx:
         [entry] = await tx.journal.of_claim("CLM-D-1")
-        attempt = await tx.attempts.of_job(1)
+        attempt = await tx.attempts.of_job(1, "CLM-D-1")
     assert entry.detail == (
         "send 1, protocol P-1, total 450.00, with glosas: 1001 CARTEIRA (protocol, 1x); "
         "1801 PROCEDIMENTO INVÁLIDO (guide, 3x: GP-1, GP-2)"
@@ -52,7 +52,7 @@ async def test_of_very_many_guides_the_journal_names_the_first_and_the_attempt_a
     await scene.submit(1)
     async with scene.store.reading() as tx:
         [entry] = await tx.journal.of_claim("CLM-D-1")
-        attempt = await tx.attempts.of_job(1)
+        attempt = await tx.attempts.of_job(1, "CLM-D-1")
     assert entry.detail.endswith("GP-008, GP-009 and 2 more)")
     assert attempt
     assert len((attempt.result or {})["glosas"]) == 12

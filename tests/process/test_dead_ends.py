@@ -147,7 +147,7 @@ async def test_after_exhausted_technical_retries_a_claim_goes_on_as_the_same_job
         assert [sent.after_lost_answer for sent in payer.sent] == [False, True, True, True]
         async with stage.app.store.reading() as tx:
             first = stage.records.of_instance(claim.instance, "JOB", "CREATED")[0].key
-            last = await tx.attempts.of_job(first)
+            last = await tx.attempts.of_job(first, claim.id.value)
         assert last is not None
         assert last.attempt == len(payer.sent)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain.submission import NOT_KNOWN, Duplicate, OtherHolders, SendResult, Submission
 from gateways.tiss.lote import LoteRefusedError, read_lote
@@ -31,7 +31,8 @@ class GuideSearch:
             numbers = guides_of(content)
         except LoteRefusedError:
             return None
-        return sought_guides(self.cipher, numbers, sent.claim_id, self._names(sent.payer_id))
+        sought = sought_guides(self.cipher, numbers, sent.claim_id, self._names(sent.payer_id))
+        return replace(sought, configured=frozenset(self.channels))
 
     def _names(self, payer_id: str) -> Sequence[str]:
         channel = self.channels.get(payer_id)

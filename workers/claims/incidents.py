@@ -3,15 +3,21 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from bpmn.names import CANCELLED_END, JobType, Variable
+from bpmn.names import CANCELLED_END, JobType, Message, Variable
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerState
 from domain.refusals import ClaimRefusal
-from gateways.zeebe.commands import ElementGoneError, InstanceGoneError, Modification, ZeebeCommands
+from gateways.zeebe.commands import (
+    ElementGoneError,
+    InstanceGoneError,
+    Modification,
+    ProcessMessage,
+    ZeebeCommands,
+)
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.incidents import StuckJob
 from persistence.store import Store, Transaction
-from workers.claims.messages import require_not_at_payer
+from workers.claims.messages import KEEP_WISH, require_not_at_payer
 
 
 class StuckClaims:
@@ -49,7 +55,7 @@ class StuckClaims:
         try:
             await self._commands.modify(Modification(instance, stuck.element_instance_key, CANCELLED_END))
         except InstanceGoneError:
-            await self._store.run(lambda tx: _close(tx, claim.claim_id, now))
+            await self._close(claim, stuck, now)
         except ElementGoneError as gone:
             raise ClaimRefusal(
                 f"{claim.claim_id} is not cancelled: its process {instance} has no {CANCELLED_END}, or went "
@@ -57,6 +63,16 @@ class StuckClaims:
             ) from gone
         else:
             await self._store.run(lambda tx: tx.incidents.clear(claim.claim_id, stuck))
+
+    async def _close(self, claim: ClaimRow, stuck: StuckJob, now: datetime) -> None:
+        """Close the record of a claim whose own process is gone, and end any other that waits with its id."""
+        claim_id = claim.claim_id
+        if not await self._store.run(lambda tx: _close(tx, claim_id, stuck, now)):
+            raise ClaimRefusal(
+                f"{claim_id} is not cancelled: its incident was another process's, instance "
+                f"{stuck.process_instance_key}, which is gone, and is forgotten now. Ask again."
+            )
+        await self._commands.publish(ProcessMessage(Message.CLAIM_CANCELLED, claim_id, {}, KEEP_WISH))
 
     async def _require_open_payer(self, claim: ClaimRow, stuck: StuckJob) -> None:
         if stuck.type != JobType.SUBMIT_CLAIM:
@@ -97,7 +113,13 @@ async def _note_resolved(tx: Transaction, claim: ClaimRow, stuck: StuckJob, now:
     await tx.journal.write(claim.claim_id, "incident_resolved", line, now=now)
 
 
-async def _close(tx: Transaction, claim_id: str, now: datetime) -> None:
+async def _close(tx: Transaction, claim_id: str, stuck: StuckJob, now: datetime) -> bool:
+    """False when the claim is another process's."""
+    claim = await tx.claims.find(claim_id)
+    if claim is None or claim.process_instance_key != stuck.process_instance_key:
+        await tx.incidents.clear(claim_id, stuck)
+        return False
     await tx.payers.release(claim_id)
     if await tx.claims.close(claim_id, ClaimState.CANCELLED, now=now, reason=None):
         await tx.journal.write(claim_id, "cancelled", "closed by a person; its process had ended", now=now)
+    return True

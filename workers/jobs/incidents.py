@@ -61,13 +61,13 @@ async def _keep(services: Services, job: Job, incident: _Incident) -> None:
 
 
 async def _note(tx: Transaction, job: Job, claim_id: str, stuck: StuckJob) -> None:
-    """Only a claim that is ours to send becomes known by its incident; it waits for no payer meanwhile."""
-    await tx.payers.release(claim_id)
-    if not await tx.incidents.note(claim_id, stuck):
-        if job.type != JobType.SUBMIT_CLAIM:
-            return
-        await tx.incidents.note_unsent(claim_id, _payer_of(job), stuck)
-    await tx.journal.write(claim_id, "incident", stuck.message, now=stuck.since)
+    """Only a claim that is ours to send becomes known by its incident; other processes' are not its own."""
+    sends = job.type == JobType.SUBMIT_CLAIM
+    if sends:
+        await tx.incidents.make_known(claim_id, _payer_of(job), now=stuck.since)
+    if await tx.incidents.note(claim_id, stuck, sends=sends):
+        await tx.payers.release(claim_id)  # a claim that stands still waits for no payer
+        await tx.journal.write(claim_id, "incident", stuck.message, now=stuck.since)
 
 
 def _stuck(job: Job, message: str, now: datetime) -> StuckJob:

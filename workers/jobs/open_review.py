@@ -58,7 +58,7 @@ def _detail(given: Input) -> str:
 
 
 async def _open(tx: Transaction, review: Review, job_key: int, now: datetime) -> int:
-    known = await tx.reviews.of_job(job_key)
+    known = await tx.reviews.of_job(job_key, review.claim_id)
     if known is not None:
         return known
     review = await _in_the_light_of_its_sends(tx, review)

@@ -119,6 +119,12 @@ async def _begin(
     """Record that the claim leaves, or waits; a job that knows its answer gets it back instead."""
     if answer := await _known_answer(tx, job, claim):
         return answer
+    begun = await _admitted(tx, job, claim, terms)
+    await tx.claims.note_process(claim.claim_id, job.process_instance_key)
+    return begun
+
+
+async def _admitted(tx: Transaction, job: Job, claim: Candidate, terms: _Terms) -> Submission | Throw:
     payer = await locked(tx, claim.payer_id, terms.limits, terms.now)
     admission = await payer.admit(claim)
     match admission.verdict:
@@ -136,7 +142,7 @@ async def _begin(
 
 async def _known_answer(tx: Transaction, job: Job, claim: Candidate) -> Complete | Throw | Incident | None:
     """The answer of an earlier delivery; refused credentials hold for as long as nobody has resumed."""
-    earlier = await tx.attempts.of_job(job.key)
+    earlier = await tx.attempts.of_job(job.key, claim.claim_id)
     if earlier is None:
         return None
     if earlier.result is not None:

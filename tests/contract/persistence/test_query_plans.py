@@ -26,7 +26,9 @@ from tests.support.builders import NOW, draft, later
 
 CLAIM = "CLM-9-1000"
 LONG_AGO = later(days=-2_200)
+HASHES = {f"v{n}": frozenset({"v7", "v8"}) for n in range(3_000)}
 SOUGHT = SoughtGuides(CLAIM, ["p7", "p8"], {"v7": frozenset({"v7", "v8"}), "k": frozenset({"x"})})
+ELSEWHERE = SoughtGuides(CLAIM, ["p7"], HASHES, frozenset({"p1"}))
 KEY = OperationKey("1", "Task", "submit_claim", {})
 REJECTION = Rejection(7, 1, CLAIM, "RN-BIL-004", "BIL-004-V5", "Variable retryCount", NOW)
 TERMS = OperationTerms(lease=later(minutes=4) - NOW)
@@ -57,8 +59,9 @@ HOT: dict[str, Work] = {
     "batch": lambda tx: tx.claims.of_batch(["p7"], "77"),
     "guides": lambda tx: tx.guides.holders(SOUGHT),
     "guides known": lambda tx: tx.guides.all_known(SOUGHT),
+    "guides under earlier names": lambda tx: tx.guides.all_known(ELSEWHERE),
     "file": lambda tx: tx.payloads.find(CLAIM),
-    "send of job": lambda tx: tx.attempts.of_job(7),
+    "send of job": lambda tx: tx.attempts.of_job(7, CLAIM),
     "start": lambda tx: tx.attempts.start("CLM-0-0", 7, now=NOW),
     "answer lost": lambda tx: tx.attempts.answer_was_lost(CLAIM, before=3),
     "sends": lambda tx: tx.attempts.count(CLAIM),
@@ -67,7 +70,7 @@ HOT: dict[str, Work] = {
     "undone": lambda tx: tx.attempts.was_undone(CLAIM, before=3),
     "reviews": lambda tx: tx.reviews.of_claim(CLAIM),
     "teams": lambda tx: tx.reviews.teams([CLAIM, "CLM-0-0"]),
-    "review of job": lambda tx: tx.reviews.of_job(7),
+    "review of job": lambda tx: tx.reviews.of_job(7, CLAIM),
     "notices": lambda tx: tx.notices.of_claim(CLAIM),
     "story": lambda tx: tx.journal.of_claim(CLAIM),
     "news": lambda tx: tx.journal.since(5),

@@ -73,8 +73,8 @@ async def test_attempts_are_numbered_per_claim_and_found_by_job(store: Store) ->
         await tx.attempts.finish(CLAIM, 1, AttemptResult("FAILED", {"complete": {}}), now=NOW)
         assert await tx.attempts.start(CLAIM, 8, now=NOW) == 2
         assert await tx.attempts.start("CLM-002-1", 9, now=NOW) == 1
-        earlier = await tx.attempts.of_job(7)
-        assert await tx.attempts.of_job(99) is None
+        earlier = await tx.attempts.of_job(7, CLAIM)
+        assert await tx.attempts.of_job(99, CLAIM) is None
     assert earlier is not None
     assert earlier.result == {"complete": {}}
 
@@ -106,8 +106,8 @@ async def test_reviews_and_notices_are_kept_once_per_job(store: Store) -> None:
     )
     async with store.transaction() as tx:
         opened = await tx.reviews.open(review, job_key=1, now=NOW)
-        assert await tx.reviews.of_job(1) == opened
-        assert await tx.reviews.of_job(2) is None
+        assert await tx.reviews.of_job(1, CLAIM) == opened
+        assert await tx.reviews.of_job(2, CLAIM) is None
         assert await tx.notices.record(notice, job_key=1, now=NOW)
         assert not await tx.notices.record(notice, job_key=1, now=NOW)
         assert await tx.reviews.of_claim(CLAIM) == [review]

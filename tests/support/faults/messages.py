@@ -2,10 +2,14 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import grpc
-from pyzeebe.proto.gateway_pb2 import PublishMessageRequest, PublishMessageResponse
+from pyzeebe.proto.gateway_pb2 import (
+    ModifyProcessInstanceRequest,
+    PublishMessageRequest,
+    PublishMessageResponse,
+)
 from pyzeebe.proto.gateway_pb2_grpc import GatewayServicer, add_GatewayServicer_to_server
 
 HOST = "127.0.0.1"
@@ -40,6 +44,13 @@ class MessageBroker(GatewayServicer):
         if request.timeToLive > 0:
             self.kept.add(key)
         return PublishMessageResponse(key=len(self.taken))
+
+    async def ModifyProcessInstance(  # noqa: N802
+        self, request: ModifyProcessInstanceRequest, context: Any
+    ) -> NoReturn:
+        """No process instance runs here."""
+        await context.abort(grpc.StatusCode.NOT_FOUND, f"no instance {request.processInstanceKey}")
+        raise AssertionError
 
 
 @asynccontextmanager

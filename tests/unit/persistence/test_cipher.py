@@ -69,6 +69,13 @@ def test_without_keys_a_file_is_made_once_for_its_owner_only_with_a_warning(tmp_
     assert [file.name for file in home.iterdir()] == [KEY_FILE]
 
 
+def test_a_key_file_that_was_lost_is_followed_by_a_key_of_another_name(tmp_path: Path) -> None:
+    stored = open_cipher(None, tmp_path).encrypt(SECRET, context="x")
+    (tmp_path / KEY_FILE).unlink()
+    with pytest.raises(CipherError, match="is not set"):
+        open_cipher(None, tmp_path).decrypt(stored, context="x")
+
+
 def test_a_home_that_cannot_be_used_is_one_line_of_advice(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
     with pytest.raises(EncryptionKeyError, match="REENVIO_HOME"):

@@ -26,7 +26,7 @@ _ZONE_NAME = re.compile(r"\[[\w/+\-]{1,40}\]$")
 _DIGIT = re.compile(r"\d")
 _SHOWN_MAX = 80
 _YEARS = range(2000, 9000)  # with room to add and subtract waits
-_CLAIM_ID_EXAMPLES = {ClaimIdForm.CLM: "CLM-001-1234567890", ClaimIdForm.REFERENCE: "GUIDE-2025-0017"}
+_CLAIM_ID_EXAMPLES = {ClaimIdForm.CLM: "CLM-001-1234567890", ClaimIdForm.REFERENCE: "GUIDE-A17"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,10 +79,16 @@ def hints(reason: str, lost: LostAnswer) -> Iterator[str]:
         yield "the file was corrected since: the payer may hold the earlier one"
 
 
+def allowed(reason: str) -> tuple[ReviewDecision, ...]:
+    """What a person may decide in a review with this reason."""
+    is_there = reason == ReviewReason.PROTOCOL_MISSING
+    return tuple(decision for decision in ReviewDecision if not (is_there and decision.sends_again))
+
+
 def require_allowed(claim_id: str, reason: str, decision: ReviewDecision, protocol: str | None) -> None:
     """Refuse a decision that this review does not allow."""
     recovers = decision is ReviewDecision.PROTOCOL_RECOVERED
-    if decision.sends_again and reason == ReviewReason.PROTOCOL_MISSING:
+    if decision not in allowed(reason):
         raise ClaimRefusal(
             f"The payer has {claim_id} already, so it must not go out again: "
             "decide PROTOCOL_RECOVERED with the number the payer tells you, or WRITE_OFF."

@@ -65,6 +65,17 @@ def looking(engine: AsyncEngine) -> Mapping[str, Any]:
     return {READ_ONLY: True} | (ONE_MOMENT if engine.dialect.name == "postgresql" else {})
 
 
+def lacks_file(engine: AsyncEngine) -> bool:
+    """Whether it is an SQLite file that nobody has made yet; one that cannot be looked for may be there."""
+    name = engine.url.database
+    if engine.dialect.name != "sqlite" or not name or name.startswith((":memory:", "file:")):
+        return False
+    try:
+        return not Path(name).exists()
+    except OSError:
+        return False
+
+
 async def answers(engine: AsyncEngine) -> bool:
     """Whether the database answers a question right now; for readiness."""
     try:

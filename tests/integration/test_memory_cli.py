@@ -34,12 +34,14 @@ import typer
 from workers.cli.audit import audit_app
 from workers.cli.claim import claim_app
 from workers.cli.errors import plain_errors
+from workers.cli.payer import payer_app
 from workers.cli.relay import relay
 from workers.cli.retention import retention_app
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.add_typer(audit_app, name="audit")
 app.add_typer(claim_app, name="claim")
+app.add_typer(payer_app, name="payer")
 app.add_typer(retention_app, name="retention")
 app.command()(relay)
 with plain_errors():
@@ -253,7 +255,10 @@ async def test_an_export_without_the_files_key_names_the_setting_and_writes_noth
     assert not (tmp_path / KEY_FILE).exists()
 
 
-async def test_an_export_that_cannot_be_written_says_where(terminal: Terminal, tmp_path: Path) -> None:
+async def test_an_export_that_cannot_be_written_says_where(
+    terminal: Terminal, store: Store, tmp_path: Path
+) -> None:
+    await store.record(draft())
     file = str(tmp_path / "none" / "x")
     code, _, err = await terminal.run("audit", "export", CLAIM, "-o", file, COLUMNS="300")
     assert code == 2

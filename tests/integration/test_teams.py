@@ -12,6 +12,7 @@ from domain.claim_state import ClaimState
 from persistence.store import Store
 from tests.support.builders import CLAIM, NOW
 from tests.support.services import services
+from workers.jobs.close_claim import close_claim
 from workers.jobs.notify import notify
 from workers.jobs.open_review import open_review
 from workers.runtime import Complete, Incident, Job
@@ -56,6 +57,16 @@ async def test_a_team_that_is_none_is_an_incident_that_names_the_three(store: St
     assert isinstance(outcome, Incident)
     assert "'REGISTRATION', 'BILLING_MANAGEMENT' or 'OPERATIONS'" in outcome.message
     assert "Maria" not in outcome.message
+
+
+async def test_a_header_that_is_lacking_is_told_with_a_remedy_that_works(store: Store) -> None:
+    closing = await close_claim(services(store)).handle(
+        Job(1, "close-claim", "Task", 1, 3, {}, {"claimId": CLAIM})
+    )
+    for outcome in (await told(store, {}), closing):
+        assert isinstance(outcome, Incident)
+        assert "let the task begin again, since a job keeps its headers" in outcome.message
+        assert "`reenvio claim resolve CLAIM`" in outcome.message
 
 
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)

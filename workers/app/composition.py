@@ -23,7 +23,7 @@ from gateways.sink import EventSink, SinkError
 from gateways.zeebe import engine
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, ZeebeConnection, open_channel
-from persistence.database.engine import open_database
+from persistence.database.engine import lacks_file, open_database
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import open_cipher, reading_cipher
 from persistence.migrations import is_new_enough, migrate
@@ -173,8 +173,12 @@ async def opened_store(settings: Settings) -> AsyncIterator[Store]:
     """The database with the schema that this version needs; a newer one is made to suit it."""
     database = open_database(settings.database)
     try:
+        if lacks_file(database):
+            raise SettingsError("There is no database yet: run `reenvio migrate` or `reenvio up`.")
         if not await is_new_enough(database):
-            raise SettingsError("The database's schema is older than this version: run `reenvio migrate`.")
+            raise SettingsError(
+                "The database's schema is missing or older than this version: run `reenvio migrate`."
+            )
         yield Store(database)
     finally:
         await database.dispose()

@@ -81,7 +81,8 @@ class StuckClaims:
         if status and status.state is PayerState.STOPPED:
             raise ClaimRefusal(
                 f"{claim.claim_id} stays where it is: payer {claim.payer_id} refused our credentials. "
-                f"Correct them, then `reenvio payer resume {claim.payer_id}`, then ask again."
+                "Restart every worker with the corrected ones, then "
+                f"`reenvio payer resume {claim.payer_id}`, then ask again."
             )
 
     async def _without_process(self, claim: ClaimRow, stuck: StuckJob) -> ClaimRefusal:

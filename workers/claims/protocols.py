@@ -139,7 +139,8 @@ def _unsaid(payer_id: str, protocol: str, outcome: Failure) -> ProtocolTrouble:
     said = f"The payer did not say what became of protocol {protocol} ({outcome.code}: {outcome.error})."
     if not isinstance(outcome, AccessDenied):
         return ProtocolTrouble(said)
-    advice = f"correct the credentials, then run `reenvio payer resume {payer_id}`"
+    restart = "restart every worker with the corrected credentials"
+    advice = f"{restart}, then run `reenvio payer resume {payer_id}`"
     return ProtocolTrouble(f"{said} All calls to it have stopped: {advice}.")
 
 

@@ -84,6 +84,9 @@ def export(
     async def go(store: Store) -> None:
         async with store.reading() as tx:
             lines = [line + "\n" async for line in tx.export.lines(claim.value, opened)]
+        if not lines:
+            typer.echo(f"Nothing is kept about {claim} here: compare the id; nothing was written.", err=True)
+            raise typer.Exit(FOUND)
         _write(lines, output)
         typer.echo(f"{len(lines)} records of {claim}.", err=True)
 

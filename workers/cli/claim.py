@@ -1,26 +1,31 @@
 """`reenvio claim submit | start | list | show | ...`: claims from the command line."""
 
-from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Column, Table
 
 from bpmn.names import ReviewDecision
 from domain.claim_state import ClaimState
+from domain.reviews import AtPayer, allowed
 from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.store import Store
 from workers.app.composition import App
 from workers.claims.confirmation import confirmed
-from workers.claims.messages import KEEP_WISH, find_claim, only_rejected, unknown_claim
+from workers.claims.messages import (
+    KEEP_WISH,
+    find_claim,
+    only_rejected,
+    unknown_claim,
+    whether_at_payer,
+)
 from workers.claims.protocols import Protocols, status_lines
 from workers.cli.application import ClaimArgument, DecidedClaimArgument, with_app, with_store
 from workers.cli.decided import decided_facts, foreign_review, pending
 from workers.cli.steer import cancel, resolve, retry_now
 from workers.cli.submit import read_file, submit
+from workers.cli.tables import print_table
 
 claim_app = typer.Typer(help="Hand in, start, follow and steer claims.", no_args_is_help=True)
 claim_app.command()(submit)
@@ -28,6 +33,14 @@ claim_app.command("retry-now")(retry_now)
 claim_app.command()(cancel)
 claim_app.command()(resolve)
 claim_app.command()(pending)
+COLUMNS = ("claim", "payer", "state", "retries", "next send", "protocol", "reason", "team")
+NO_INCIDENTS = (
+    "No claim that we send stands on an incident; incidents of other processes: Operate, or the workers' log."
+)
+ARRIVAL = {
+    AtPayer.YES: "the payer has it; its protocol is missing",
+    AtPayer.MAYBE: "may have arrived: the answer to a send was lost",
+}
 ProtocolOption = Annotated[
     str | None, typer.Option("--protocol", help="The number; default: the one a damaged answer names.")
 ]
@@ -58,9 +71,10 @@ def list_claims(
             claims = await tx.claims.newest(Wanted(state, payer, incidents), limit + 1)
             in_review = [claim.claim_id for claim in claims if claim.state is ClaimState.IN_REVIEW]
             teams = await tx.reviews.teams(in_review)
-        Console().print(
-            _table(claims[:limit], teams) if claims else "No claims: hand one in with `reenvio claim submit`."
-        )
+        if not claims:
+            typer.echo(NO_INCIDENTS if incidents else "No claims: hand one in with `reenvio claim submit`.")
+            return
+        print_table(COLUMNS, [(*_cells(claim), teams.get(claim.claim_id, "")) for claim in claims[:limit]])
         if len(claims) > limit:
             typer.echo(f"The newest {limit}; there are more: see --limit, --state, --payer.")
 
@@ -78,10 +92,11 @@ def show(claim: DecidedClaimArgument) -> None:
             sends = await tx.attempts.counts([claim.value])
             story = await tx.journal.of_claim(claim.value)
             reviews = await tx.reviews.of_claim(claim.value)
+            where = await whether_at_payer(tx, claim.value)
             is_in_trail = bool(await tx.audit.of_claim(claim.value))
         if not (found or decisions or reviews):
             raise only_rejected(claim) if is_in_trail else unknown_claim(claim)
-        ours = _facts(found, reviews[-1].team if reviews else None) if found else {}
+        ours = _facts(found, reviews[-1].team if reviews else None, where) if found else {}
         facts = ours | decided_facts(decisions, sends.get(claim.value, 0 if found else None))
         facts |= {} if found else foreign_review(reviews, decisions)
         for name, value in facts.items():
@@ -142,15 +157,6 @@ def _protocols(app: App) -> Protocols:
     return Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock)
 
 
-def _table(claims: Sequence[ClaimRow], teams: Mapping[str, str]) -> Table:
-    longest = max(len(claim.claim_id) for claim in claims)
-    first = Column("claim", min_width=longest)  # an id that is cut short helps nobody
-    table = Table(first, "payer", "state", "retries", "next send", "protocol", "reason", "team")
-    for claim in claims:
-        table.add_row(*_cells(claim), teams.get(claim.claim_id, ""))
-    return table
-
-
 def _cells(claim: ClaimRow) -> tuple[str, ...]:
     due = _time(claim.next_retry_time) if claim.next_retry_time else ""
     number, reason = claim.protocol_number or "", claim.reason or ""
@@ -158,7 +164,7 @@ def _cells(claim: ClaimRow) -> tuple[str, ...]:
     return claim.claim_id, claim.payer_id, state, str(claim.retry_count), due, number, reason
 
 
-def _facts(claim: ClaimRow, team: str | None) -> dict[str, str]:
+def _facts(claim: ClaimRow, team: str | None, where: AtPayer) -> dict[str, str]:
     facts = {
         "state": claim.state,
         "team": team if claim.state is ClaimState.IN_REVIEW else None,
@@ -167,8 +173,21 @@ def _facts(claim: ClaimRow, team: str | None) -> dict[str, str]:
         "deadline": _time(claim.deadline) if claim.deadline else None,
         "next send": _time(claim.next_retry_time) if claim.next_retry_time else None,
         "protocol": claim.protocol_number,
+        "arrival": ARRIVAL.get(where) if _rests(claim) else None,
+        "way on": _review(claim) if claim.state is ClaimState.IN_REVIEW else None,
     }
     return {name: value for name, value in (facts | _incident(claim)).items() if value}
+
+
+def _rests(claim: ClaimRow) -> bool:
+    """Whether no answer is being waited for, and none that came has ended the claim."""
+    is_open = not (claim.state.is_final or claim.state is ClaimState.SUBMITTING)
+    return is_open or claim.incident is not None
+
+
+def _review(claim: ClaimRow) -> str:
+    decisions = ", ".join(allowed(claim.reason or ""))
+    return f"`reenvio claim review {claim.claim_id} DECISION` with one of {decisions}"
 
 
 def _incident(claim: ClaimRow) -> dict[str, str]:

@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from domain.decision import Retry
+from domain.durations import read_duration
 from domain.errors import DomainError, InvalidInput
-from domain.outputs import error_code
+from domain.outputs import error_code, iso_time
 from domain.policy import Policy
 from workers.policy import load_policy
 from workers.policy.ruling import Question, Ruling, outcome_of, rule
@@ -29,7 +30,7 @@ def decide_command(
     retry_count: Annotated[str, typer.Option(help="Retries made so far.")] = "0",
     error_code: Annotated[str | None, typer.Option(help="Structured code, for example TISS:3160.")] = None,
     last_submission_time: Annotated[str | None, typer.Option(help="ISO 8601, with or without zone.")] = None,
-    deadline: Annotated[str | None, typer.Option(help="ISO 8601: until when it must be sent.")] = None,
+    deadline: Annotated[str | None, typer.Option(help="ISO 8601 or a duration such as 36h.")] = None,
     profile: Annotated[str | None, typer.Option(help="RN-BIL-004 or RN-BIL-005.")] = None,
     payer: Annotated[str | None, typer.Option(help="Apply this payer's own settings.")] = None,
     header: Annotated[list[str] | None, typer.Option(help="Task header NAME=VALUE; repeatable.")] = None,
@@ -44,23 +45,42 @@ def decide_command(
         "submissionErrorCode": error_code,
         "retryCount": _number(retry_count),
         "lastSubmissionTime": last_submission_time,
-        "deadline": deadline,
     }
-    question = Question(variables, _headers(header or []), payer)
     try:
         loaded = load_policy(policy)
         chosen = loaded.under(profile) if profile else loaded
-        ruling = rule(question, chosen, _time(now, chosen))
+        moment = _time(now, chosen)
+        question = Question(variables | _due(deadline, moment), _headers(header or []), payer)
+        ruling = rule(question, chosen, moment)
     except DomainError as problem:
         raise typer.Exit(_reject(problem, as_json=as_json)) from None
+    if payer and payer not in chosen.payers:
+        typer.echo("The policy has no settings of its own for that payer: those for all apply.", err=True)
     print_it = _print_json if as_json else _print_why
     print_it(ruling)
     raise typer.Exit(EXIT_BPMN_ERROR if isinstance(outcome_of(ruling), Throw) else 0)
 
 
 def _headers(given: list[str]) -> dict[str, str]:
-    pairs = (header.partition("=") for header in given)
+    pairs = [header.partition("=") for header in given]
+    if any(not (name.strip() and sign) for name, sign, _ in pairs):
+        raise InvalidInput(
+            "Option --header",
+            "a text without a name or without =",
+            rule="task headers",
+            problem="it is no header",
+            remedy="Write NAME=VALUE, for example maxRetries=3.",
+        )
     return {name.strip(): value for name, _, value in pairs}
+
+
+def _due(text: str | None, now: datetime) -> dict[str, object]:
+    """A duration counts from now; any other text is for the rule to judge."""
+    try:
+        duration = read_duration((text or "").strip())
+        return {"deadline": text if duration is None else iso_time(now + duration)}
+    except OverflowError:
+        return {"deadline": text}
 
 
 def _number(text: str) -> object:

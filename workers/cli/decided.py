@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Column, Table
 
 from bpmn.names import Variable
 from persistence.repositories.decisions import StoredDecision
 from persistence.repositories.reviews import Review
-from persistence.store import Store
+from persistence.store import Store, Transaction
 from workers.app.composition import clock_here
 from workers.cli.application import with_store
+from workers.cli.tables import print_table
 from workers.config.settings import read_settings
 from workers.runtime.outcome import from_json
 
@@ -29,9 +28,15 @@ def pending(
         now = await clock.now()
         async with store.reading() as tx:
             found = await tx.decisions.pending(now, limit + 1)
-        Console().print(_table(found[:limit]) if found else "No claim waits for a retry.")
+            held = await _held(tx)
+        if found:
+            print_table(("claim", "due", "instance", "reason"), [_cells(one) for one in found[:limit]])
+        else:
+            typer.echo("No claim waits for a retry.")
         if len(found) > limit:
             typer.echo(f"The next {limit}; there are more: see --limit.")
+        if held:
+            typer.echo(f"Held for their payer: {held}, see `reenvio claim list --state waiting`.")
 
     with_store(go, settings)
 
@@ -70,14 +75,12 @@ def _cause(decision: StoredDecision) -> str:
     return f" (cause {decision.cause})" if decision.cause else ""
 
 
-def _table(found: Sequence[StoredDecision]) -> Table:
-    longest = max(len(decision.claim_id) for decision in found)
-    first = Column("claim", min_width=longest)
-    table = Table(first, "due", "instance", "reason")
-    for decision in found:
-        instance, reason = str(decision.process_instance_key), decision.retry_reason
-        table.add_row(decision.claim_id, _due(decision), instance, reason)
-    return table
+def _cells(decision: StoredDecision) -> tuple[str, ...]:
+    return decision.claim_id, _due(decision), str(decision.process_instance_key), decision.retry_reason
+
+
+async def _held(tx: Transaction) -> int:
+    return sum([await tx.payers.count_waiting(payer.payer_id) for payer in await tx.payers.all()])
 
 
 def _due(decision: StoredDecision) -> str:

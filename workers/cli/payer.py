@@ -8,14 +8,14 @@ from typing import Annotated
 
 import structlog
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from domain.intake import moment_ahead
+from domain.payer_status import PayerState
 from domain.refusals import Refusal
 from persistence.store import Store
 from workers.app.composition import App, clock_here
 from workers.cli.application import with_app, with_store
+from workers.cli.tables import print_table
 from workers.config.settings import read_settings
 from workers.payers.admission import PayerChange
 from workers.payers.channels import configured
@@ -28,6 +28,10 @@ payer_app = typer.Typer(help="See payers' health; hold their claims and let them
 log = structlog.get_logger(__name__)
 
 
+CREDENTIALS_TRIED = (
+    "is resumed: one claim tries the credentials now, the others follow once they have worked. "
+    "Workers keep the password they were started with: after a change restart every worker, then resume"
+)
 PayerArgument = Annotated[str, typer.Argument(help="The payer's id, as in its settings.", metavar="PAYER")]
 ReasonOption = Annotated[str, typer.Option(help="Why; claims that wait show it.")]
 UntilOption = Annotated[
@@ -38,13 +42,14 @@ YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask, even when cl
 
 @payer_app.command("list")
 def list_payers() -> None:
-    """Every payer: state, why, next try, what waits and is under way, pace, maintenance."""
+    """Every payer: state, why, next try, what is held and under way, pace, maintenance."""
 
     def show_all(views: Sequence[PayerView], now: datetime) -> None:
-        table = Table("payer", "state", "why", "next try", "waiting", "under way", "pace", "maintenance")
-        for view in views:
-            table.add_row(*_cells(view, now))
-        Console().print(table if views else "No payers yet: set PAYERS_FILE, or send a first claim.")
+        if not views:
+            typer.echo("No payers yet: set PAYERS_FILE, or send a first claim.")
+            return
+        names = ("payer", "state", "why", "next try", "held", "under way", "pace", "maintenance")
+        print_table(names, [_cells(view, now) for view in views])
 
     _look(show_all)
 
@@ -85,7 +90,7 @@ def resume(payer: PayerArgument) -> None:
 
     async def go(app: App) -> None:
         change = await _orders(app).resume(payer, await app.clock.now())
-        _done(change, "takes claims again")
+        _done(change, CREDENTIALS_TRIED if app.payer_limits.of(payer).needs_proof else "takes claims again")
         if stuck := await app.store.look(lambda tx: tx.incidents.count(payer)):
             claims = "1 claim stands on an incident" if stuck == 1 else f"{stuck} claims stand on incidents"
             typer.echo(
@@ -188,6 +193,12 @@ def _failures(view: PayerView) -> str:
     return f"{view.status.failures} (opens at {outages} with an outage, at {unclear} with an unclear answer)"
 
 
+def _credentials(view: PayerView) -> str:
+    if view.status.state is PayerState.STOPPED:
+        return f"refused: {view.status.reason}"
+    return "worked" if view.status.proven else "not proven since start or resume"
+
+
 def _facts(view: PayerView, now: datetime) -> dict[str, object]:
     status = view.status
     return {
@@ -198,12 +209,12 @@ def _facts(view: PayerView, now: datetime) -> dict[str, object]:
         "openings in a row": status.openings,
         "next try": moment(status.next_try_at) or "-",
         "payer asked to wait to": moment(status.not_before) or "-",
-        "credentials": "worked" if status.proven else "not proven since start or resume",
-        "claims waiting": view.waiting,
+        "credentials": _credentials(view),
+        "claims held": view.waiting,
         "sends under way": f"{view.in_flight} of {view.limits.at_once}",
         "pace": view.pace,
         "next free slot": moment(status.next_slot_at) or "now",
         "slots given until": moment(status.slots_until) or "-",
-        "last probe": f"{moment(status.probed_at)} {_answer(view)}".strip(),
+        "last probe": f"{moment(status.probed_at)} {_answer(view)}" if status.probed_at else "not probed yet",
         "maintenance": view.windows(now) or "-",
     }

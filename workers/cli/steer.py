@@ -28,7 +28,7 @@ def retry_now(claim: ClaimArgument) -> None:
     async def go(app: App) -> None:
         waiting = await app.messages.waiting(claim)
         await app.messages.wake(waiting)
-        typer.echo(woken(await confirmed(app.store, waiting, kept=KEEP_WAKE_UP)))
+        typer.echo(woken(waiting, await confirmed(app.store, waiting, kept=KEEP_WAKE_UP)))
 
     with_app(go)
 
@@ -108,10 +108,12 @@ async def _resolve_all(app: App, claims: Sequence[ClaimRow]) -> None:
         raise typer.Exit(Trouble.exit_code)
 
 
-def woken(claim: ClaimRow) -> str:
-    """What came of a wake-up, by the claim's record."""
+def woken(before: ClaimRow, claim: ClaimRow) -> str:
+    """What came of a wake-up, by the claim's record before and after it."""
     if claim.state is ClaimState.WAITING and claim.next_retry_time:
         until = claim.next_retry_time.isoformat(timespec="seconds")
+        if claim.retry_count > before.retry_count:
+            return f"{claim.claim_id} was sent and failed: {claim.reason}, at {until}."
         held = f"is woken, but waits on for payer {claim.payer_id} until {until}"
         return f"{claim.claim_id} {held}: {claim.reason}."
     return f"{claim.claim_id} was woken; it is {claim.state} now."

@@ -6,6 +6,7 @@ from bpmn.names import Header, JobType
 from domain.claim_state import ClaimState
 from persistence.store import Transaction
 from workers.jobs.services import Services
+from workers.policy.overrides import REMEDY
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome
@@ -28,7 +29,7 @@ def close_claim(services: Services) -> JobHandler:
         if state is None:
             return Incident(
                 f"{job.element_id} needs the task header {Header.OUTCOME} with one of {', '.join(FINAL)}. "
-                "Correct it in the model, deploy it and migrate this instance."
+                f"{REMEDY}"
             )
         now = await services.clock.now()
         await services.store.run(lambda tx: _close(tx, given, state, now))

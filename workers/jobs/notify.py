@@ -9,6 +9,7 @@ from bpmn.names import Header, JobType, Team
 from persistence.repositories.reviews import Notice
 from persistence.store import Transaction
 from workers.jobs.services import Services
+from workers.policy.overrides import REMEDY
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome
@@ -30,7 +31,7 @@ def notify(services: Services) -> JobHandler:
         if not recipient or not template:
             return Incident(
                 f"{job.element_id} lacks the task headers {Header.RECIPIENT_GROUP} and {Header.TEMPLATE}. "
-                "Add them in the model, deploy it and migrate this instance."
+                f"{REMEDY}"
             )
         now = await services.clock.now()
         notice = Notice(given.claim_id, recipient, template)

@@ -95,7 +95,7 @@ def access_denied(payer_id: str, error: str) -> Incident:
     """The incident of a claim whose credentials were refused: it may be retried as often as it takes."""
     advice = (
         f"Payer {payer_id} refused our credentials: {redact(error)}. All sends to it have stopped, so that "
-        "the account is not locked. Correct the credentials, then run "
+        "the account is not locked. Restart every worker with the corrected credentials, then run "
         f"`reenvio payer resume {payer_id}`, then `reenvio claim resolve --payer {payer_id}`, "
         "or retry this incident in Operate."
     )

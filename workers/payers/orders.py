@@ -28,7 +28,8 @@ class StaysStopped(Trouble):
     def __init__(self, status: PayerStatus) -> None:
         super().__init__(
             f"Payer {status.payer_id} stays stopped, as it refused our credentials ({status.reason}): "
-            f"nothing goes to it until you correct them and run `reenvio payer resume {status.payer_id}`."
+            "nothing goes to it until you restart every worker with the corrected ones and run "
+            f"`reenvio payer resume {status.payer_id}`."
         )
 
 

@@ -54,7 +54,7 @@ def _objection(breaker: Breaker, under_way: int) -> str | None:
     if status.state is PayerState.STOPPED:
         return (
             f"Payer {payer} refused our credentials ({status.reason}): another login could lock the account. "
-            f"Correct them, then run `reenvio payer resume {payer}`."
+            f"Restart every worker with the corrected ones, then run `reenvio payer resume {payer}`."
         )
     if status.not_before and status.not_before > breaker.now:
         return f"Payer {payer} asked to come later: ask again after {moment(status.not_before)}."

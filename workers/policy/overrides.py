@@ -46,7 +46,11 @@ Choice = TypeVar("Choice", ClaimIdForm, EmptyError, GiveUp)
 Apply = Callable[[Policy, str], Policy]
 
 RULE = "task headers"
-REMEDY = "Correct the header in the model, deploy it, and migrate the instance to it."
+REMEDY = (
+    "Correct the header in the model, deploy it, migrate the instance, then let the task begin again, since "
+    "a job keeps its headers: in Operate modify the instance, cancel the task's token and add it again; "
+    "for our own claims `reenvio claim resolve CLAIM` does it."
+)
 _TEMPLATE_NAMES = ("elementTemplate", "modelerTemplate")
 _ENTRIES: TypeAdapter[list[str]] = TypeAdapter(Entries)
 

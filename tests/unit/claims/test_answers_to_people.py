@@ -48,7 +48,15 @@ def test_what_nobody_has_confirmed_is_not_called_done(kept: timedelta, told: str
 
 
 def test_a_wake_up_tells_where_the_claim_stands_now() -> None:
-    assert woken(claim(ClaimState.SUBMITTING)) == "CLM-1 was woken; it is SUBMITTING now."
-    held = woken(claim(ClaimState.WAITING, next_retry_time=later(minutes=5)))
+    before = claim(ClaimState.WAITING, next_retry_time=later(minutes=1))
+    assert woken(before, claim(ClaimState.SUBMITTING)) == "CLM-1 was woken; it is SUBMITTING now."
+    held = woken(before, claim(ClaimState.WAITING, next_retry_time=later(minutes=5)))
     until = later(minutes=5).isoformat(timespec="seconds")
     assert held == f"CLM-1 is woken, but waits on for payer p until {until}: the payer is paused."
+
+
+def test_a_wake_up_whose_send_was_made_and_failed_is_not_called_a_wait_for_the_payer() -> None:
+    before = claim(ClaimState.WAITING, next_retry_time=later(minutes=1))
+    failed = claim(ClaimState.WAITING, retry_count=2, reason="Retry 2 of 5", next_retry_time=later(minutes=9))
+    at = later(minutes=9).isoformat(timespec="seconds")
+    assert woken(before, failed) == f"CLM-1 was sent and failed: Retry 2 of 5, at {at}."

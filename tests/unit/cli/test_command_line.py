@@ -96,3 +96,13 @@ def test_what_only_looks_needs_no_engine(tmp_path: Path, group: str) -> None:
     done = reenvio(tmp_path, group, "list")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("No ")
+
+
+@pytest.mark.parametrize("command", [("claim", "list"), ("payer", "list"), ("audit", "verify")], ids=" ".join)
+def test_a_home_without_a_database_is_told_so_and_gets_none_from_looking(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    done = reenvio(tmp_path, *command)
+    assert done.returncode in (1, 2)
+    assert "There is no database yet: run `reenvio migrate` or `reenvio up`." in done.stderr
+    assert not list(tmp_path.glob("*.db*"))

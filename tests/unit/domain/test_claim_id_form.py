@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from domain.errors import InvalidInput
 from domain.policy import Policy
+from domain.redaction import redact
 from tests.unit.domain.deciding import retried
 from workers.cli.decide import decide_command
 from workers.policy import load_policy, parse_policy
@@ -76,3 +77,10 @@ def test_decide_takes_a_reference_by_header() -> None:
     assert CliRunner().invoke(command, asked).exit_code == 2
     told = CliRunner().invoke(command, [*asked, "--header", "claimIdForm=reference"])
     assert json.loads(told.stdout)["shouldRetry"] is True
+
+
+@pytest.mark.parametrize("policy", [POLICY, BY_FILE])
+def test_the_example_of_an_id_is_itself_shown_whole(policy: Policy) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        retried("TIMEOUT", policy, claimId="no digit")
+    assert redact(str(refused.value)) == str(refused.value)

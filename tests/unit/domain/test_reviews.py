@@ -8,6 +8,7 @@ from domain.reviews import (
     LostAnswer,
     ReviewDecision,
     ReviewReason,
+    allowed,
     at_payer,
     hints,
     reason_after_lost_answer,
@@ -119,3 +120,16 @@ def test_a_damaged_answer_and_a_correction_since_are_named() -> None:
         "a damaged answer names protocol 900000000007: ask the payer whether it is right",
         "the file was corrected since: the payer may hold the earlier one",
     ]
+
+
+@pytest.mark.parametrize("reason", ReviewReason)
+@pytest.mark.parametrize("decision", ReviewDecision)
+def test_what_is_called_allowed_is_not_refused_and_the_rest_is(
+    reason: ReviewReason, decision: ReviewDecision
+) -> None:
+    protocol = "P-1" if decision is ReviewDecision.PROTOCOL_RECOVERED else None
+    if decision in allowed(reason):
+        require_allowed("CLM-1", reason, decision, protocol)
+    else:
+        with pytest.raises(ClaimRefusal):
+            require_allowed("CLM-1", reason, decision, protocol)

@@ -18,7 +18,7 @@ from domain.submission import (
 )
 from tests.support.builders import NOW
 from tests.support.patients import ERROR, SECRETS
-from workers.jobs.send_result import facts_of, report, stored_answer
+from workers.jobs.send_result import access_denied, facts_of, report, stored_answer
 from workers.runtime import Complete, Throw
 from workers.runtime.outcome import to_json
 
@@ -91,3 +91,9 @@ def test_the_names_under_which_sends_are_kept_stay_what_they_were() -> None:
         AnswerLost: "ANSWER_LOST",
         AccessDenied: "ACCESS_DENIED",
     }
+
+
+def test_refused_credentials_ask_to_restart_every_worker_before_the_payer_is_resumed() -> None:
+    said = access_denied("302147", "HTTP:401").message
+    steps = ("Restart every worker with the corrected credentials", "payer resume", "claim resolve")
+    assert sorted(steps, key=said.index) == list(steps)

@@ -174,3 +174,28 @@ def test_personal_data_is_not_printed() -> None:
     result = run("--claim-id", "CLM-1-1", "--error", "CPF 529.982.247-25, nome=Maria")
     assert "529" not in result.stdout
     assert "Maria" not in result.stdout
+
+
+@pytest.mark.parametrize("header", ["nonsense", "=3", " = "])
+def test_a_header_without_name_or_sign_is_told_how_to_write_it(header: str) -> None:
+    result = run(*ISSUE, "--header", header)
+    assert result.exit_code == 2
+    assert "Option --header" in result.stderr
+    assert "Write NAME=VALUE" in result.stderr
+
+
+def test_a_deadline_may_be_a_duration_as_for_claim_submit() -> None:
+    written = run(*ISSUE, "--deadline", "2025-01-12T14:47:00Z", "--json")
+    assert run(*ISSUE, "--deadline", "4h7m", "--json").stdout == written.stdout
+    assert json.loads(written.stdout)["backoffMinutes"] == 6
+    assert "BIL-005 10.1" in run(*ISSUE, "--deadline", "P99999999D").stderr
+
+
+def test_a_payer_without_settings_of_its_own_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(default_text() + "[payers.302147.limits]\nmax_retries = 3\n", encoding="utf-8")
+    nobody = run(*ISSUE, "--payer", "nobody", "--json", POLICY_FILE=str(file))
+    assert nobody.exit_code == 0
+    assert "no settings of its own" in nobody.stderr
+    assert json.loads(nobody.stdout)["shouldRetry"] is True
+    assert run(*ISSUE, "--payer", "302147", POLICY_FILE=str(file)).stderr == ""

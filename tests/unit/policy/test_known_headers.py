@@ -49,3 +49,11 @@ def test_a_headers_name_and_value_show_no_person() -> None:
 def test_headers_of_others_are_left_alone(header: str) -> None:
     assert effective_policy(POLICY, None, {header: "x"}) is POLICY
     assert effective_policy(POLICY, None, {header: "x", "maxRetries": "3"}).limits.max_retries == 3
+
+
+def test_the_remedy_says_that_a_job_keeps_its_headers_and_how_its_task_begins_again() -> None:
+    for refused in (refusal(maxRetires="3"), refusal(maxRetries="9")):
+        assert "migrate the instance, then let the task begin again" in refused.remedy
+        assert "a job keeps its headers" in refused.remedy
+        assert "`reenvio claim resolve CLAIM`" in refused.remedy
+        assert "`reenvio claim resolve CLAIM`" in str(refused)

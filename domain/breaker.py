@@ -22,46 +22,12 @@ from domain.slots import (
     with_new_lanes,
 )
 from domain.submission import AccessDenied, AnswerLost, Failed
+from domain.verdicts import Candidate, Go, Hold, Stop, Verdict
 
 MAINTENANCE = "outside the payer's hours, or planned maintenance"
 ASKED_TO_WAIT = "the payer asked to come later"
 OWN_PACE = "waits for its turn at the payer's pace"
 TRIAL_RUNS = "one claim tries first whether the payer takes claims"
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A claim that wants to go: its deadline, the end of its timer if it waits, its slot if it has one."""
-
-    claim_id: str
-    payer_id: str
-    deadline: datetime | None = None
-    until: datetime | None = None
-    slot_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Go:
-    """The claim may be sent now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """Nothing is sent, no attempt is spent; it comes back later, or when it is woken and given a slot."""
-
-    resume_at: datetime
-    reason: str
-    slot_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Waiting on would use up the time that a person needs before the deadline."""
-
-    reason: str
-
-
-Verdict = Go | Hold | Stop
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from domain.breaker import Candidate, Go, Hold
 from domain.payer_status import PAGE, PayerLimits, PayerState, PayerStatus, PlannedDowntime
 from domain.slots import Wait
 from domain.submission import Accepted, Submission
+from domain.verdicts import Candidate, Go, Hold
 from persistence.database.rows import row_of
 from persistence.store import Store, Transaction
 from persistence.tables import payer_waits

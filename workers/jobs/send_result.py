@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from bpmn.names import ErrorCode
-from domain.breaker import Candidate, Hold, Stop
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
 from domain.redaction import redact
@@ -20,6 +19,7 @@ from domain.submission import (
     Settled,
     Submission,
 )
+from domain.verdicts import Candidate, Hold, Stop
 from persistence.store import Transaction
 from workers.runtime.outcome import Complete, Incident, Throw, from_json
 

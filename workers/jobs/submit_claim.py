@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from typing import Any, assert_never
 
 from bpmn.names import ErrorCode, JobType, Variable
-from domain.breaker import Candidate, Go, Hold, Stop
 from domain.claim_state import ClaimState
 from domain.decision import HELD_TO_DEADLINE
 from domain.errors import InvalidInput
@@ -19,6 +18,7 @@ from domain.inputs import read_deadline
 from domain.payer_status import PayerLimits, PayerState
 from domain.redaction import redact
 from domain.submission import AccessDenied, SendResult, Settled, Submission, settle
+from domain.verdicts import Candidate, Go, Hold, Stop
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.guides import SoughtGuides

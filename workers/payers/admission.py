@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from domain.breaker import Breaker, Candidate, Hold, Verdict
+from domain.breaker import Breaker
 from domain.payer_status import PayerLimits, PayerStatus
 from domain.slots import Slot, Wait, latest, slot_of
 from domain.submission import Settled, Submission
+from domain.verdicts import Candidate, Hold, Verdict
 from persistence.store import Transaction
 
 LOST_AFTER = timedelta(minutes=4)

@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
-from domain.breaker import Candidate, Go, Hold
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.slots import Slot, Wait
+from domain.verdicts import Candidate, Go, Hold
 from persistence.store import Store, Transaction
 from tests.support.builders import NOW, later
 from workers.payers.admission import Admission, locked

@@ -6,10 +6,11 @@ from datetime import UTC, datetime, time, timedelta
 
 import pytest
 
-from domain.breaker import ASKED_TO_WAIT, MAINTENANCE, Breaker, Candidate, Go, Hold, Stop, Verdict
+from domain.breaker import ASKED_TO_WAIT, MAINTENANCE, Breaker
 from domain.payer_answers import Result
 from domain.payer_status import PayerLimits, PayerState, PayerStatus, PlannedDowntime
 from domain.submission import Accepted, AccessDenied, AnswerLost, Failed
+from domain.verdicts import Candidate, Go, Hold, Stop, Verdict
 from gateways.tiss.hours import PostingHours
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)

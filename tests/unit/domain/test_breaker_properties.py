@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from domain.breaker import Breaker, Candidate, Go, Hold, Stop
+from domain.breaker import Breaker
 from domain.payer_answers import Result
 from domain.payer_status import PayerLimits, PayerState, PayerStatus, PlannedDowntime
 from domain.slots import Wait, opening, slot_of
 from domain.submission import Accepted, AccessDenied, AnswerLost, Failed
+from domain.verdicts import Candidate, Go, Hold, Stop
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -65,15 +65,15 @@ def looking(engine: AsyncEngine) -> Mapping[str, Any]:
     return {READ_ONLY: True} | (ONE_MOMENT if engine.dialect.name == "postgresql" else {})
 
 
-def lacks_file(engine: AsyncEngine) -> bool:
-    """Whether it is an SQLite file that nobody has made yet; one that cannot be looked for may be there."""
-    name = engine.url.database
-    if engine.dialect.name != "sqlite" or not name or name.startswith((":memory:", "file:")):
-        return False
+def lacks_file(url: str) -> bool:
+    """Whether it is the address of an SQLite file that nobody has made yet; opening it would make it."""
     try:
-        return not Path(name).exists()
-    except OSError:
-        return False
+        parsed = make_url(url)
+        name = parsed.database or ":memory:"
+        is_file = parsed.get_backend_name() == "sqlite" and not name.startswith((":memory:", "file:"))
+        return is_file and not Path(name).exists()
+    except (SQLAlchemyError, ValueError, OSError):
+        return False  # opening it tells what is wrong
 
 
 async def answers(engine: AsyncEngine) -> bool:

@@ -171,10 +171,10 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
 @asynccontextmanager
 async def opened_store(settings: Settings) -> AsyncIterator[Store]:
     """The database with the schema that this version needs; a newer one is made to suit it."""
+    if lacks_file(settings.database):
+        raise SettingsError("There is no database yet: run `reenvio migrate` or `reenvio up`.")
     database = open_database(settings.database)
     try:
-        if lacks_file(database):
-            raise SettingsError("There is no database yet: run `reenvio migrate` or `reenvio up`.")
         if not await is_new_enough(database):
             raise SettingsError(
                 "The database's schema is missing or older than this version: run `reenvio migrate`."

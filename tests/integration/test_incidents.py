@@ -71,7 +71,7 @@ async def test_a_claim_on_an_incident_holds_no_place_in_its_payers_line(scene: S
         await scene.submit(number, key=200 + number)
     async with scene.store.reading() as tx:
         before = await tx.payers.count_waiting(PAYER)
-    await stuck(scene, job(201))
+    await stuck(scene, replace(job(201), process_instance_key=1))
     async with scene.store.reading() as tx:
         assert await tx.payers.count_waiting(PAYER) == before - 1
         assert await tx.payers.wait_of(CLAIM) is None

@@ -1,9 +1,10 @@
 """What the broker itself recorded, from its debug exporter: elements, variables, incidents."""
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 EXPORTER = {
     "ZEEBE_BROKER_EXPORTERS_DEBUG_CLASSNAME": "io.camunda.zeebe.broker.exporter.debug.DebugLogExporter",
@@ -27,6 +28,7 @@ class Records:
 
     def __init__(self, log_file: Path) -> None:
         self._log_file = log_file
+        self._file: int | None = None
         self._position = 0
         self._seen: list[Record] = []
 
@@ -81,15 +83,28 @@ class Records:
         return "\n".join(json.dumps(record.value, ensure_ascii=False) for record in self._seen)
 
     def _read(self) -> None:
-        if self._log_file.stat().st_size < self._position:
-            self._position = 0
         with self._log_file.open("rb") as log:
-            log.seek(self._position)
-            for line in log:
-                if not line.endswith(b"\n"):
-                    break
-                self._position += len(line)
-                self._take(line.decode(errors="replace"))
+            file = os.fstat(log.fileno()).st_ino
+            if self._file not in (None, file):
+                self._read_rolled()
+            self._file = file
+            self._read_on(log)
+
+    def _read_rolled(self) -> None:
+        """The rest of the file that was followed: it was rolled over since, and has another name."""
+        for rolled in self._log_file.parent.glob(f"{self._log_file.stem}.*{self._log_file.suffix}"):
+            with rolled.open("rb") as log:
+                if os.fstat(log.fileno()).st_ino == self._file:
+                    self._read_on(log)
+        self._position = 0
+
+    def _read_on(self, log: BinaryIO) -> None:
+        log.seek(self._position)
+        for line in log:
+            if not line.endswith(b"\n"):
+                break
+            self._position += len(line)
+            self._take(line.decode(errors="replace"))
 
     def _take(self, line: str) -> None:
         _, mark, text = line.partition(_MARK)

@@ -13,7 +13,8 @@ MINUTE = timedelta(minutes=1)
 class Figures:
     """One way through the outage; the peak is in units of the payer's capacity.
 
-    `drain_over_pace` is the time from the first protocol to the last, in units of what the pace needs.
+    `drain_over_pace` is the time from the first protocol to the last, in units of what the pace needs
+    (`at_pace`).
     """
 
     recovered: float
@@ -22,6 +23,7 @@ class Figures:
     peak_over_capacity: float
     to_first_protocol: timedelta
     to_last_protocol: timedelta
+    at_pace: timedelta
     drain_over_pace: float
     taken_twice: int
 
@@ -37,7 +39,7 @@ def figures(
     sends = [entry for entry in entries if entry.operation == "loteGuiasWS"]
     taken = [entry for entry in sends if entry.verdict == TAKEN]
     protocols = [entry.at for entry in taken] or [recovery]
-    drain = max(protocols) - min(protocols)
+    drain, at_pace = max(protocols) - min(protocols), len(protocols) * MINUTE / per_minute
     return Figures(
         recovered=accepted / len(attempts),
         attempts_per_claim=sum(attempts) / len(attempts),
@@ -45,7 +47,8 @@ def figures(
         peak_over_capacity=peak([entry.at for entry in sends if entry.at >= recovery]) / per_minute,
         to_first_protocol=min(protocols) - recovery,
         to_last_protocol=max(protocols) - recovery,
-        drain_over_pace=drain / (len(protocols) * MINUTE / per_minute),
+        at_pace=at_pace,
+        drain_over_pace=drain / at_pace,
         taken_twice=len(taken) - len({entry.lote for entry in taken}),
     )
 

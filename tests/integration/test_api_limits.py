@@ -46,6 +46,14 @@ def client(port: int) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=f"http://{HOST}:{port}", headers=XML, trust_env=False)
 
 
+async def trickle(writer: asyncio.StreamWriter, begun: bytes) -> None:
+    """Begin, and then say a letter now and then, for ever."""
+    writer.write(begun)
+    while True:
+        writer.write(b"a")
+        await asyncio.sleep(0.02)
+
+
 async def ended(reader: asyncio.StreamReader) -> bytes:
     """What came until the other side ended it, which it must."""
     async with asyncio.timeout(10):
@@ -70,14 +78,7 @@ async def test_headers_that_trickle_in_for_ever_end_too(stage: IntakeStage) -> N
         serving(api(stage.intake, [TOKEN]), ANYWHERE, QUICK) as port,
         connected(port) as (reader, writer),
     ):
-
-        async def trickle() -> None:
-            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-            while True:
-                writer.write(b"a")
-                await asyncio.sleep(0.02)
-
-        trickling = asyncio.create_task(trickle())
+        trickling = asyncio.create_task(trickle(writer, b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "))
         assert await ended(reader) == b""
         trickling.cancel()
 
@@ -87,14 +88,9 @@ async def test_a_body_that_trickles_on_after_its_refusal_ends(stage: IntakeStage
         serving(api(stage.intake, [TOKEN]), ANYWHERE, QUICK) as port,
         connected(port) as (reader, writer),
     ):
-
-        async def trickle() -> None:
-            writer.write(b"POST /api/claims HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n")
-            while True:
-                writer.write(b"a")
-                await asyncio.sleep(0.02)
-
-        trickling = asyncio.create_task(trickle())
+        trickling = asyncio.create_task(
+            trickle(writer, b"POST /api/claims HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n")
+        )
         assert b"401" in await reader.readline()
         await ended(reader)
         trickling.cancel()

@@ -93,9 +93,8 @@ def show(claim: DecidedClaimArgument) -> None:
             story = await tx.journal.of_claim(claim.value)
             reviews = await tx.reviews.of_claim(claim.value)
             where = await whether_at_payer(tx, claim.value)
-            is_in_trail = bool(await tx.audit.of_claim(claim.value))
-        if not (found or decisions or reviews):
-            raise only_rejected(claim) if is_in_trail else unknown_claim(claim)
+            if not (found or decisions or reviews):
+                raise only_rejected(claim) if await tx.audit.of_claim(claim.value) else unknown_claim(claim)
         ours = _facts(found, reviews[-1].team if reviews else None, where) if found else {}
         facts = ours | decided_facts(decisions, sends.get(claim.value, 0 if found else None))
         facts |= {} if found else foreign_review(reviews, decisions)

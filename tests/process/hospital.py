@@ -121,6 +121,16 @@ class Hospital:
 
         return await eventually(look, f"{claim} {state}")
 
+    async def awaits_its_retry(self, claim: str) -> None:
+        """Wait until a send has failed and its retry was decided: a slot for the first send is a wait too."""
+
+        async def look() -> bool | None:
+            async with self.app.store.reading() as tx:
+                row = await tx.claims.find(claim)
+            return (row is not None and row.state is ClaimState.WAITING and row.retry_count == 1) or None
+
+        await eventually(look, f"retry 1 of {claim}")
+
     def arrivals(self, number: str) -> int:
         """How often a batch reached the payer."""
         return self.simulator.ledger.arrivals(PAYER, number)

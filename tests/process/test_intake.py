@@ -160,7 +160,7 @@ async def test_a_protocol_whose_answer_was_damaged_is_recovered_from_the_payer_b
     claim, reenvio = claim_id("8901"), hospital.reenvio
     await hospital.app.intake.submit(ClaimFile(claim_file("8901")))
     async with hospital.working():
-        await hospital.reaches(claim, ClaimState.WAITING)
+        await hospital.awaits_its_retry(claim)
         code, said = await reenvio("claim", "cancel", claim)
         assert (code, f"The payer may have {claim}" in said) == (1, True), said
         await reenvio("payer", "pause", PAYER, "--reason", "audit", "--yes")

@@ -44,7 +44,7 @@ async def test_a_batch_refused_for_a_guide_of_another_claim_has_not_arrived_and_
         await hospital.app.intake.submit(ClaimFile(claim_file("6501")))
         await hospital.reaches(older, ClaimState.ACCEPTED)
         await hospital.app.intake.submit(ClaimFile(shared))  # its first send gets no answer
-        await hospital.reaches(claim, ClaimState.WAITING)
+        await hospital.awaits_its_retry(claim)
         await reenvio("claim", "retry-now", claim)
         review = await asked(hospital, claim, 1)
         assert hospital.simulator.ledger.taken(PAYER, "6601") is None

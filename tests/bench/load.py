@@ -26,11 +26,11 @@ REFUSED_PAUSE_SECONDS = 0.02
 
 
 class Load:
-    """Makes instances whose one job is of a given type; each carries a claim of its own."""
+    """Makes instances whose one job is of a given type; each carries a claim of its own, numbered on."""
 
-    def __init__(self, channel: grpc.aio.Channel) -> None:
+    def __init__(self, channel: grpc.aio.Channel, first: int = 1) -> None:
         self._stub: Any = GatewayStub(channel)  # the stubs are typed for the blocking channel only
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(first)
 
     async def deploy(self, job_type: str) -> None:
         """Deploy a process of the job type's name with one task of that type."""

@@ -30,6 +30,7 @@ class BenchBroker:
 
     engine: engine.RunningEngine
     http: httpx.AsyncClient
+    home: Path
 
     async def metrics(self, name: str | None = None) -> str:
         """All metrics, or one by name (which costs the broker next to nothing)."""
@@ -68,7 +69,7 @@ async def bench_broker(
         running = await asyncio.to_thread(engine.start, config, reporter)
         try:
             async with httpx.AsyncClient(trust_env=False, timeout=30) as http:
-                yield BenchBroker(running, http)
+                yield BenchBroker(running, http, config.home)
         finally:
             await asyncio.to_thread(engine.stop, config)
 

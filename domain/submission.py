@@ -39,13 +39,14 @@ class Glosa:
 class Accepted:
     """The payer took the claim and gave its protocol number; `total` is the amount it says it received.
 
-    Glosas may come with it.
+    Glosas may come with it: the first of them, and how many more there are.
     """
 
     stored_as: ClassVar[str] = "ACCEPTED"
     protocol_number: str
     glosas: tuple[Glosa, ...] = ()
     total: str | None = None
+    more_glosas: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,7 @@ FAULTS: dict[str, Fault] = {
         LOST, "SERVER_ERROR", "the answer's hash is missing or wrong: it may be damaged"
     ),
     "NET:OTHER_BATCH": Fault(LOST, "SERVER_ERROR", "the answer speaks of another batch"),
+    "NET:CONTRADICTION": Fault(LOST, "SERVER_ERROR", "the answer holds a receipt and an error"),
     # a cancellation that is asked for before a batch is sent again
     "CANCEL:4": Fault(TRANSIENT, "TEMPORARY_ERROR", "the payer is still cancelling the first send"),
     # HTTP, where the body holds nothing more precise

@@ -10,7 +10,6 @@ from gateways.tiss.answers import (
     Complaint,
     Contradiction,
     FaultSaid,
-    NothingSaid,
     Reading,
     Receipt,
     RefusalSaid,

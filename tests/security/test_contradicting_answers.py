@@ -1,4 +1,4 @@
-"""A receipt beside an error proves neither: the batch may have arrived, so it is neither failed nor accepted."""
+"""A receipt beside an error proves neither: the batch may have arrived, so it is not failed, nor accepted."""
 
 import pytest
 

@@ -237,7 +237,7 @@ def _first(element: etree._Element, name: str) -> etree._Element | None:
 
 def _only(element: etree._Element, path: str) -> etree._Element | None:
     """The element there, if there is exactly one: of two protocols neither can be believed."""
-    found = element.findall("/".join(f"{{*}}{step}" for step in path.split("/")))
+    found = list(islice(element.iterfind("/".join(f"{{*}}{step}" for step in path.split("/"))), 2))
     return found[0] if len(found) == 1 else None
 
 

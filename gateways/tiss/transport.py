@@ -16,6 +16,8 @@ from gateways.tiss.judgement import Broken, HttpAnswer, Reply
 from gateways.tiss.settings import PayerSettings, PayerSettingsError
 
 _LONGEST_WISH = timedelta(days=1)
+_PIECE = 262_144
+_PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 TROUBLES = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, zlib.error)
 _CONNECTING = (
     (socket.gaierror, "NET:DNS"),
@@ -48,9 +50,10 @@ class Outgoing:
         self.left = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """All but the last byte, then the last: before it, the message cannot have arrived."""
+        """All but the last byte, piece by piece, then the last: before it, it cannot have arrived."""
         self.begun = True
-        yield self._data[:-1]
+        for start in range(0, len(self._data) - 1, _PIECE):
+            yield self._data[start : min(start + _PIECE, len(self._data) - 1)]
         self.left = True
         yield self._data[-1:]
 
@@ -130,14 +133,19 @@ def _headers(request: Request, payer: PayerSettings) -> dict[str, str]:
 
 async def _body(response: httpx.Response, limit: int) -> bytes | None:
     """The body, or None when it is larger than the limit; a packed one is unpacked within it."""
-    packed = response.headers.get("content-encoding", "identity").lower() in {"gzip", "x-gzip", "deflate"}
-    unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32) if packed else None
     body = bytearray()
     async for chunk in response.aiter_raw():
-        body += unpack.decompress(chunk, limit + 1 - len(body)) if unpack else chunk
+        body += chunk
         if len(body) > limit:
             return None
+    if response.headers.get("content-encoding", "identity").lower() in _PACKED:
+        return await asyncio.to_thread(_unpacked, bytes(body), limit)
     return bytes(body)
+
+
+def _unpacked(body: bytes, limit: int) -> bytes | None:
+    unpacked = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32).decompress(body, limit + 1)
+    return unpacked if len(unpacked) <= limit else None
 
 
 def _cut(response: httpx.Response, request: Request, error: Exception) -> Reply:

@@ -1,4 +1,4 @@
-"""What work costs: processor time, and how often an event loop got its turn meanwhile."""
+"""What work costs in processor time, and how much of it keeps an event loop from its turns."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -22,27 +22,30 @@ def growth(work: Callable[[int], Callable[[], object]], size: int) -> float:
 
 
 @dataclass
-class Turns:
-    """How often the event loop came round."""
+class LoopSteps:
+    """The longest that the event loop's own thread worked between two turns, in processor seconds."""
 
-    taken: int = 0
+    longest: float = 0
 
 
 @asynccontextmanager
-async def counting_turns() -> AsyncIterator[Turns]:
-    """Counts the event loop's turns beside the block."""
-    turns = Turns()
+async def watching_loop() -> AsyncIterator[LoopSteps]:
+    """Watches the event loop beside the block; what others do to the machine does not count."""
+    steps = LoopSteps()
 
-    async def count() -> None:
+    async def watch() -> None:
         while True:
-            turns.taken += 1
+            start = thread_time()
             await asyncio.sleep(0.001)
+            steps.longest = max(steps.longest, thread_time() - start)
 
-    counting = asyncio.create_task(count())
+    watching = asyncio.create_task(watch())
+    await asyncio.sleep(0)
     try:
-        yield turns
+        yield steps
+        await asyncio.sleep(0.002)
     finally:
-        counting.cancel()
+        watching.cancel()
 
 
 def _once(work: Callable[[], object]) -> float:

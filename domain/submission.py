@@ -102,9 +102,18 @@ class AccessDenied:
     code: str | None = None
 
 
-Failure = Duplicate | Failed | AnswerLost | AccessDenied
+@dataclass(frozen=True, slots=True)
+class OwnTrouble:
+    """Nothing left, through trouble of our own machine: it says nothing about claim and payer."""
+
+    error: str
+    code: str | None = None
+
+
+Answered = Accepted | Duplicate | Failed | AnswerLost | AccessDenied
+Failure = Duplicate | Failed | AnswerLost | AccessDenied | OwnTrouble
 SendResult = Accepted | Failure
-"""What the gateway saw."""
+"""What the gateway saw; `Answered` where the claim was really tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +150,7 @@ class OtherHolders:
 NOT_KNOWN = OtherHolders()
 
 
-def settle(result: SendResult, *, answer_was_lost_before: bool, others: OtherHolders = NOT_KNOWN) -> Settled:
+def settle(result: Answered, *, answer_was_lost_before: bool, others: OtherHolders = NOT_KNOWN) -> Settled:
     """Read a refusal as duplicate in the light of earlier sends.
 
     After a send whose answer was lost, a batch number that is known proves that it arrived: the claim

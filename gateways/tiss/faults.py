@@ -7,7 +7,8 @@ the text alone is classified as its code is.
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from domain.submission import AccessDenied, AnswerLost, Duplicate, Failed, Failure
+from domain.submission import AccessDenied, AnswerLost, Duplicate, Failed, Failure, OwnTrouble
+from gateways.own_limits import NO_FILES
 from gateways.tiss.glosas import glosa_meaning
 from gateways.tiss.names import FaultWord
 
@@ -20,6 +21,7 @@ DOWN = Failed("", payer_down=True)
 LOST = AnswerLost("")
 LOST_DOWN = AnswerLost("", payer_down=True)
 DENIED = AccessDenied("")
+OURS = OwnTrouble("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,14 @@ class Fault:
 
 
 FAULTS: dict[str, Fault] = {
+    # our own machine, before a connection was there
+    "NET:OWN_FILES": Fault(OURS, "TEMPORARY_ERROR", f"we are {NO_FILES}"),
+    "NET:OWN_MEMORY": Fault(OURS, "TEMPORARY_ERROR", "we are out of memory: give the worker more"),
+    "NET:OWN_THREADS": Fault(
+        OURS,
+        "TEMPORARY_ERROR",
+        "no thread can be started: raise the limit (ulimit -u)",
+    ),
     # the network, before the last byte of the message had left: it cannot have arrived
     "NET:DNS": Fault(DOWN, "CONNECTION_ERROR", "the payer's host name is not known"),
     "NET:REFUSED": Fault(DOWN, "CONNECTION_REFUSED", "the payer refuses connections"),

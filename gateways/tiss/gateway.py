@@ -10,6 +10,7 @@ from domain.submission import (
     AnswerLost,
     Duplicate,
     Failed,
+    OwnTrouble,
     SendResult,
     Submission,
 )
@@ -56,7 +57,7 @@ class TissGateway:
         """Send a batch; one that may have arrived is cancelled first where the payer's settings want that."""
         answer = await _cancel(client, lote, submission, now)
         match answer:
-            case Failed(refused=False) | AnswerLost() | AccessDenied():
+            case Failed(refused=False) | AnswerLost() | AccessDenied() | OwnTrouble():
                 return answer
             case Cancellation(CancelStatus.IN_PROGRESS):
                 return failure(CANCELLING)  # a batch sent now could be cancelled with the first

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,6 +12,7 @@ from email.utils import parsedate_to_datetime
 
 import httpx
 
+from gateways.own_limits import own_limit, reasons
 from gateways.tiss.judgement import Broken, HttpAnswer, Reply
 from gateways.tiss.settings import PayerSettings, PayerSettingsError
 
@@ -114,6 +115,10 @@ async def exchange(http: httpx.AsyncClient, request: Request, payer: PayerSettin
             body = await _body(response, payer.max_answer_bytes)
     except TROUBLES as error:
         return _broken(error, outgoing) if response is None else _cut(response, request, error)
+    except (RuntimeError, MemoryError) as error:
+        if (code := _ours(error, outgoing)) is None:
+            raise
+        return Broken(code)
     if body is None:
         return _unread(response, request, "NET:TOO_LARGE")
     return HttpAnswer(response.status_code, body, _wish(response, request))
@@ -159,23 +164,30 @@ def _unread(response: httpx.Response, request: Request, code: str) -> Reply:
     return HttpAnswer(response.status_code, b"", _wish(response, request))
 
 
+def _ours(error: Exception, outgoing: Outgoing) -> str | None:
+    """The limit of our own that kept the message from leaving."""
+    return None if outgoing.begun else own_limit(error)
+
+
 def _broken(error: Exception, outgoing: Outgoing) -> Broken:
-    reasons = list(_reasons(error))
-    if any(isinstance(reason, ssl.SSLCertVerificationError) for reason in reasons):
+    if code := _ours(error, outgoing):
+        return Broken(code)
+    behind = list(reasons(error))
+    if any(isinstance(reason, ssl.SSLCertVerificationError) for reason in behind):
         return Broken("NET:CERTIFICATE")
-    if any(_refuses_our_certificate(reason) for reason in reasons):
+    if any(_refuses_our_certificate(reason) for reason in behind):
         return Broken("NET:CLIENT_CERTIFICATE")
     if outgoing.left:
         return Broken(_after(error))
-    return Broken(_during(error) if outgoing.begun else _before(error, reasons))
+    return Broken(_during(error) if outgoing.begun else _before(error, behind))
 
 
-def _before(error: Exception, reasons: list[BaseException]) -> str:
+def _before(error: Exception, behind: list[BaseException]) -> str:
     """No byte had left."""
     if _is_timeout(error):
         return "NET:CONNECT_TIMEOUT"
     for kind, code in _CONNECTING:
-        if any(isinstance(reason, kind) for reason in reasons):
+        if any(isinstance(reason, kind) for reason in behind):
             return code
     return "NET:UNREACHABLE"
 
@@ -200,16 +212,6 @@ def _is_timeout(error: Exception) -> bool:
 def _refuses_our_certificate(reason: BaseException) -> bool:
     """TLS 1.3 says so only after the client believes the connection to stand."""
     return isinstance(reason, ssl.SSLError) and any(word in (reason.reason or "") for word in _ALERTS)
-
-
-def _reasons(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and all that stands behind it."""
-    while error is not None:
-        yield error
-        if isinstance(error, BaseExceptionGroup):
-            for member in error.exceptions:
-                yield from _reasons(member)
-        error = error.__cause__ or error.__context__
 
 
 def _wish(response: httpx.Response, request: Request) -> timedelta | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, insert, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.submission import Accepted, AnswerLost, ProtocolMissing
@@ -74,6 +74,11 @@ class Attempts:
             .where(attempts.c.claim_id == claim_id, attempts.c.attempt == attempt)
             .values(outcome=result.outcome, result=result.facts, finished_at=now)
         )
+
+    async def take_back(self, claim_id: str, attempt: int) -> None:
+        """Nothing left after all: as if the send had not been begun."""
+        mine = (attempts.c.claim_id == claim_id) & (attempts.c.attempt == attempt)
+        await self._connection.execute(delete(attempts).where(mine, attempts.c.outcome.is_(None)))
 
     async def of_claim(self, claim_id: str) -> Sequence[AttemptRow]:
         """The claim's sends in order."""

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from threading import Barrier
 from types import MappingProxyType
 
 from domain.submission import Submission
@@ -42,13 +43,20 @@ async def open_channels(
     payers = configured(file, environment)
     async with AsyncExitStack() as stack:
         schemas, channels = Schemas(), {}
-        threads = stack.enter_context(ThreadPoolExecutor(THREADS, thread_name_prefix="tiss"))
+        threads = stack.enter_context(_started_threads())
         for name, payer in payers.items():
             with _named():
                 line = await stack.enter_async_context(open_line(payer))
             client = TissClient(payer, line, schemas, listener=_tracer(trace, name), threads=threads)
             channels[name] = PayerChannel(payer, client)
         yield channels
+
+
+def _started_threads() -> ThreadPoolExecutor:
+    """Started now: one that cannot be started later would lose the answer that is to be judged in it."""
+    threads, all_there = ThreadPoolExecutor(THREADS, thread_name_prefix="tiss"), Barrier(THREADS)
+    list(threads.map(lambda _: all_there.wait(), range(THREADS)))
+    return threads
 
 
 def configured(file: Path | None, environment: Mapping[str, str] = NO_SECRETS) -> Mapping[str, PayerSettings]:

@@ -79,7 +79,12 @@ FAULTS: dict[str, Fault] = {
     # HTTP, where the body holds nothing more precise
     "HTTP:400": Fault(REFUSED, "MESSAGE_INVALID", "the payer calls the request invalid"),
     "HTTP:401": Fault(DENIED, "UNAUTHORIZED", "the payer refuses our credentials"),
-    "HTTP:403": Fault(DENIED, "FORBIDDEN", "the payer denies us access"),
+    "HTTP:403": Fault(
+        DENIED,
+        "FORBIDDEN",
+        "the payer denies us access, or a firewall before it denies this file; "
+        "a claim that is denied again while others are taken is set aside",
+    ),
     "HTTP:404": Fault(REFUSED, "CHANNEL_CONFIGURATION", "there is no service at this address"),
     "HTTP:405": Fault(REFUSED, "CHANNEL_CONFIGURATION", "the address takes no SOAP messages"),
     "HTTP:408": Fault(TRANSIENT, "TIMEOUT", "the payer gave up reading the request"),
@@ -144,11 +149,11 @@ def failure(code: str, *, said: str = "", retry_after: timedelta | None = None) 
             return replace(final, error=error, code=code)
 
 
-def http_failure(status: int, *, retry_after: timedelta | None = None) -> Failure:
+def http_failure(status: int, *, said: str = "", retry_after: timedelta | None = None) -> Failure:
     """The result of an HTTP status; uncommon ones count as the common one of their family."""
     code = f"HTTP:{status}"
     return failure(
-        code if code in FAULTS else _family(status), said=f"HTTP {status}", retry_after=retry_after
+        code if code in FAULTS else _family(status), said=f"HTTP {status}{said}", retry_after=retry_after
     )
 
 

@@ -32,6 +32,7 @@ from gateways.tiss.xml import XmlLimits, XmlProblem, XmlRefusedError, parse
 AnswerHash = Literal["required", "ignored"]
 _STATUSES, _CANCELS = frozenset(ProtocolStatus), frozenset(CancelStatus)
 _BY_STATUS_ALONE = {401, 403, 408, 425, 429}
+_BY_FIREWALL = " with a web page, as firewalls answer"
 _PROBLEMS = {
     XmlProblem.EMPTY: "NET:EMPTY_BODY",
     XmlProblem.TOO_LARGE: "NET:TOO_LARGE",
@@ -160,7 +161,8 @@ def _without_words(reply: HttpAnswer, code: str) -> Failure:
     """Where the body says nothing, an HTTP error does, and a success is none."""
     if _is_success(reply):
         return failure(code)
-    return http_failure(reply.status, retry_after=reply.retry_after)
+    said = _BY_FIREWALL if reply.status == 403 and _is_page(reply.body) else ""
+    return http_failure(reply.status, said=said, retry_after=reply.retry_after)
 
 
 def _is_success(reply: HttpAnswer) -> bool:
@@ -168,12 +170,16 @@ def _is_success(reply: HttpAnswer) -> bool:
 
 
 def _problem(problem: XmlProblem, body: bytes) -> str:
-    if b"<html" in body[:1_000].lower():
+    if _is_page(body):
         return "NET:NOT_TISS"
     if problem in _PROBLEMS:
         return _PROBLEMS[problem]
     cut = b"Envelope" in body and not body.rstrip().endswith(b"Envelope>")
     return "NET:TRUNCATED" if cut else "NET:NOT_TISS"
+
+
+def _is_page(body: bytes) -> bool:
+    return b"<html" in body[:1_000].lower()
 
 
 def _accepted(receipt: Receipt, lote: Lote, trust: AnswerHash) -> SendResult:

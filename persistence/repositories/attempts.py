@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.submission import Accepted, AnswerLost, ProtocolMissing
+from domain.submission import Accepted, AccessDenied, AnswerLost, ProtocolMissing
 from persistence.database.dialect import among
 from persistence.tables import claims
 from persistence.tables import submission_attempts as attempts
@@ -104,6 +104,11 @@ class Attempts:
         """Whether the payer has cancelled an earlier send."""
         undone = _sends(claim_id, before) & attempts.c.undone_at.is_not(None)
         return bool(await self._connection.scalar(select(func.count()).where(undone)))
+
+    async def was_denied(self, claim_id: str, *, before: int) -> bool:
+        """Whether the payer denied us access at an earlier send of the claim."""
+        denied = _sends(claim_id, before) & (attempts.c.outcome == AccessDenied.stored_as)
+        return bool(await self._connection.scalar(select(func.count()).where(denied)))
 
     async def claimed_protocol(self, claim_id: str) -> str | None:
         """The protocol number that the last damaged answer to the claim names, if any does."""

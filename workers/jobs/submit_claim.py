@@ -42,7 +42,7 @@ from workers.jobs.send_result import (
     stored_answer,
 )
 from workers.jobs.services import Services
-from workers.payers.admission import PayerChange, locked
+from workers.payers.admission import LockedPayer, PayerChange, locked
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome, Postpone, Throw
@@ -188,12 +188,21 @@ async def _finish(tx: Transaction, send: _Send, limits: PayerLimits) -> tuple[Se
     sent = send.submission
     payer = await locked(tx, sent.payer_id, limits, send.ended)
     others = await other_holders(tx, send.sought)
-    settled = settle(send.result, answer_was_lost_before=sent.after_lost_answer, others=others)
+    alone = await _is_denied_alone(tx, send, payer)
+    lost = sent.after_lost_answer
+    settled = settle(send.result, answer_was_lost_before=lost, others=others, denied_alone=alone)
     change = await payer.after_send(sent, settled)
     result = AttemptResult(settled.stored_as, facts_of(settled))
     await tx.attempts.finish(sent.claim_id, sent.attempt, result, now=send.began)
     await record(tx, sent, settled, send.began)
     return settled, change
+
+
+async def _is_denied_alone(tx: Transaction, send: _Send, payer: LockedPayer) -> bool:
+    """Whether the claim was denied before, and the payer has taken others since it was resumed."""
+    sent, is_denied = send.submission, isinstance(send.result, AccessDenied)
+    takes_others = is_denied and payer.breaker.status.proven
+    return takes_others and await tx.attempts.was_denied(sent.claim_id, before=sent.attempt)
 
 
 async def _take_back(services: Services, begun: Submission, trouble: OwnTrouble) -> Postpone:

@@ -7,6 +7,10 @@ from typing import ClassVar, Literal, Protocol
 DUPLICATE_CLAIM = "DUPLICATE_CLAIM"
 GlosaLevel = Literal["protocol", "guide", "procedure"]
 GUIDES_NAMED = 5
+DENIED_ALONE = (
+    "FORBIDDEN - HTTP 403 again, and for this file alone: the payer takes others. A firewall before it "
+    "refuses something in the file: compare it with files that pass, correct it, or ask the payer"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +43,14 @@ class Glosa:
 class Accepted:
     """The payer took the claim and gave its protocol number; `total` is the amount it says it received.
 
-    Glosas may come with it.
+    Glosas may come with it: the first of them, and how many more there are.
     """
 
     stored_as: ClassVar[str] = "ACCEPTED"
     protocol_number: str
     glosas: tuple[Glosa, ...] = ()
     total: str | None = None
+    more_glosas: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +105,24 @@ class AccessDenied:
     error: str
     code: str | None = None
 
+    @property
+    def may_mean_the_file(self) -> bool:
+        """Whether a firewall may have said it, of this one file."""
+        return self.code == "HTTP:403"
 
-Failure = Duplicate | Failed | AnswerLost | AccessDenied
+
+@dataclass(frozen=True, slots=True)
+class OwnTrouble:
+    """Nothing left, through trouble of our own machine: it says nothing about claim and payer."""
+
+    error: str
+    code: str | None = None
+
+
+Answered = Accepted | Duplicate | Failed | AnswerLost | AccessDenied
+Failure = Duplicate | Failed | AnswerLost | AccessDenied | OwnTrouble
 SendResult = Accepted | Failure
-"""What the gateway saw."""
+"""What the gateway saw; `Answered` where the claim was really tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +159,23 @@ class OtherHolders:
 NOT_KNOWN = OtherHolders()
 
 
-def settle(result: SendResult, *, answer_was_lost_before: bool, others: OtherHolders = NOT_KNOWN) -> Settled:
-    """Read a refusal as duplicate in the light of earlier sends.
+def settle(
+    result: Answered,
+    *,
+    answer_was_lost_before: bool,
+    others: OtherHolders = NOT_KNOWN,
+    denied_alone: bool = False,
+) -> Settled:
+    """Read a refusal in the light of earlier sends, of this claim and of others.
+
+    `denied_alone` is a claim that is denied again while the payer takes others: a firewall refuses its file.
 
     After a send whose answer was lost, a batch number that is known proves that it arrived: the claim
     must neither fail nor go out again. A guide that is known proves it only where no other claim of ours
     can have brought it. Without a lost answer it is what it says: a permanent refusal.
     """
+    if isinstance(result, AccessDenied) and result.may_mean_the_file and denied_alone:
+        return Failed(DENIED_ALONE, result.code, refused=True)
     if not isinstance(result, Duplicate):
         return result
     if not answer_was_lost_before:

@@ -3,18 +3,20 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from lxml import etree
 
 from domain.submission import Glosa, GlosaLevel
 from gateways.tiss.glosas import glosa_code, glosa_meaning
 from gateways.tiss.hash import HashError, hash_agrees
-from gateways.tiss.names import FaultWord
+from gateways.tiss.names import FaultWord, local
 
 _NUMBER = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_\-]{0,11}", re.ASCII)
 _GUIDE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_\-]{0,19}", re.ASCII)
 _BETWEEN_WORDS = re.compile(r"[^\w./\-]+")
 DESCRIPTION_MAX = 500
+GLOSAS_KEPT = 1_000
 _AMOUNT = re.compile(r"\d{1,10}(\.\d{1,2})?", re.ASCII)
 _STATUS = re.compile(r"\d{1,2}", re.ASCII)
 
@@ -48,12 +50,13 @@ class RefusalSaid:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A batch taken."""
+    """A batch taken; of very many glosas the first, and how many more there are."""
 
     protocol: str
     lote: str | None
     total: str | None
     glosas: tuple[Glosa, ...]
+    more_glosas: int
     hash_agrees: bool
 
 
@@ -80,11 +83,30 @@ class NothingSaid:
     """XML, but none of the answers we know."""
 
 
-Reading = FaultSaid | SoapFaultSaid | RefusalSaid | Receipt | StatusSaid | CancelSaid | NothingSaid
+Complaint = FaultSaid | SoapFaultSaid | RefusalSaid
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A whole receipt, and beside it a complaint."""
+
+    receipt: Receipt
+    complaint: Complaint
+
+
+Reading = Complaint | Contradiction | Receipt | StatusSaid | CancelSaid | NothingSaid
 
 
 def read_answer(root: etree._Element) -> Reading:
-    """What the answer says; a fault or a refusal anywhere wins over anything else."""
+    """What the answer says; a complaint anywhere wins over anything but a whole receipt."""
+    receipt = _receipt(root)
+    complaint = _complaint(root, receipt)
+    if complaint and receipt:
+        return Contradiction(receipt, complaint)
+    return complaint or receipt or _status(root) or _cancellation(root) or NothingSaid()
+
+
+def _complaint(root: etree._Element, receipt: Receipt | None) -> Complaint | None:
     if (word := _first(root, "tissFault")) is not None:
         return FaultSaid(_fault_word(word))
     if (fault := _first(root, "Fault")) is not None:
@@ -92,9 +114,10 @@ def read_answer(root: etree._Element) -> Reading:
     if (error := _first(root, "mensagemErro")) is not None:
         code = glosa_code(_text(_first(error, "codigoGlosa")))
         return RefusalSaid(code, frozenset(_possible_guides(error)))
-    if (failed := _first(root, "falhaNegocio")) is not None and _first(root, "numeroProtocolo") is None:
+    failed = _first(root, "falhaNegocio")
+    if failed is not None and (receipt or _first(root, "numeroProtocolo") is None):
         return RefusalSaid(glosa_code(_text(failed)))
-    return _receipt(root) or _status(root) or _cancellation(root) or NothingSaid()
+    return None
 
 
 def _fault_word(element: etree._Element) -> FaultWord | None:
@@ -113,18 +136,20 @@ def _is_ours(fault: etree._Element) -> bool:
 
 
 def _receipt(root: etree._Element) -> Receipt | None:
-    receipts = list(root.iter("{*}protocoloRecebimento"))
+    receipts = list(islice(root.iter("{*}protocoloRecebimento"), 2))
     batch = receipts[0].getparent() if len(receipts) == 1 else None
-    if batch is None or _first(root, "falhaNegocio") is not None:
+    if batch is None:
         return None
     protocol = _number(_only(receipts[0], "detalheProtocolo/numeroProtocolo"))
     if protocol is None:
         return None
+    glosas, more = _glosas(receipts[0])
     return Receipt(
         protocol=protocol,
         lote=_number(_only(receipts[0], "numeroLote")),
         total=_matching(_AMOUNT, _only(receipts[0], "detalheProtocolo/valorTotalProtocolo")),
-        glosas=tuple(_glosas(receipts[0])),
+        glosas=glosas,
+        more_glosas=more,
         hash_agrees=_hash_agrees(batch.getparent()),
     )
 
@@ -137,7 +162,7 @@ def _status(root: etree._Element) -> StatusSaid | None:
     protocol = _number(_only(batch, "numeroProtocolo"))
     if status is None or protocol is None:
         return None
-    return StatusSaid(int(status), protocol, _number(_only(batch, "numeroLote")), tuple(_glosas(batch)))
+    return StatusSaid(int(status), protocol, _number(_only(batch, "numeroLote")), _glosas(batch)[0])
 
 
 def _cancellation(root: etree._Element) -> CancelSaid | None:
@@ -149,23 +174,48 @@ def _cancellation(root: etree._Element) -> CancelSaid | None:
     return CancelSaid(int(status), lote) if status and lote else None
 
 
-def _glosas(receipt: etree._Element) -> Iterator[Glosa]:
-    for reason in receipt.iter("{*}motivoGlosa"):
-        code = glosa_code(_text(_only(reason, "codigoGlosa"))) or "0000"
-        yield Glosa(_level(reason), code, glosa_meaning(code), _guide_of(reason))
+@dataclass(frozen=True, slots=True)
+class _Place:
+    level: GlosaLevel = "protocol"
+    guide: str | None = None
 
 
-def _level(reason: etree._Element) -> GlosaLevel:
-    if next(reason.iterancestors("{*}glosasProcedimento"), None) is not None:
-        return "procedure"
-    return "guide" if next(reason.iterancestors("{*}glosaGuia"), None) is not None else "protocol"
+_Places = dict[etree._Element, _Place]
 
 
-def _guide_of(reason: etree._Element) -> str | None:
-    for ancestor in reason.iterancestors():
-        if (number := ancestor.find("{*}numeroGuiaPrestador")) is not None:
-            return _matching(_GUIDE, number)
-    return None
+def _glosas(receipt: etree._Element) -> tuple[tuple[Glosa, ...], int]:
+    """The first glosas, and how many more there are."""
+    reasons, places = receipt.iter("{*}motivoGlosa"), _Places()
+    kept = tuple(_glosa(reason, places) for reason in islice(reasons, GLOSAS_KEPT))
+    return kept, sum(1 for _ in reasons)
+
+
+def _glosa(reason: etree._Element, places: _Places) -> Glosa:
+    code = glosa_code(_text(_only(reason, "codigoGlosa"))) or "0000"
+    place = _place_in(reason.getparent(), places)
+    return Glosa(place.level, code, glosa_meaning(code), place.guide)
+
+
+def _place_in(element: etree._Element | None, places: _Places) -> _Place:
+    """What stands in an element has its place; each element's children are looked through once."""
+    if element is None:
+        return _Place()
+    if element not in places:
+        above = _place_in(element.getparent(), places)
+        number = element.find("{*}numeroGuiaPrestador")
+        guide = above.guide if number is None else _matching(_GUIDE, number)
+        places[element] = _Place(_level_in(element, above.level), guide)
+    return places[element]
+
+
+def _level_in(element: etree._Element, above: GlosaLevel) -> GlosaLevel:
+    match local(str(element.tag)):
+        case "glosasProcedimento":
+            return "procedure"
+        case "glosaGuia" if above == "protocol":
+            return "guide"
+        case _:
+            return above
 
 
 def _possible_guides(error: etree._Element) -> Iterator[str]:
@@ -187,7 +237,7 @@ def _first(element: etree._Element, name: str) -> etree._Element | None:
 
 def _only(element: etree._Element, path: str) -> etree._Element | None:
     """The element there, if there is exactly one: of two protocols neither can be believed."""
-    found = element.findall("/".join(f"{{*}}{step}" for step in path.split("/")))
+    found = list(islice(element.iterfind("/".join(f"{{*}}{step}" for step in path.split("/"))), 2))
     return found[0] if len(found) == 1 else None
 
 

@@ -1,7 +1,11 @@
-"""Speaks with one payer: sends batches, follows protocols, cancels."""
+"""Speaks with one payer: sends batches, follows protocols, cancels; large documents keep nobody waiting."""
 
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from lxml import etree
@@ -10,7 +14,7 @@ from domain.digits import digits_from
 from domain.submission import Failed, SendResult
 from gateways.tiss.exchange import ExchangeListener, seen
 from gateways.tiss.judgement import Reply, judge_cancel, judge_status, judge_submission
-from gateways.tiss.lote import Lote
+from gateways.tiss.lote import Lote, read_lote
 from gateways.tiss.messages import (
     Batch,
     MessageHeader,
@@ -29,6 +33,7 @@ from gateways.tiss.validation import Schemas, Violation, listed, unwritable
 
 _NOT_SENT = "FAULT:SchemaInvalido"
 _SEQUENCE_DIGITS = 12
+T = TypeVar("T")
 
 
 def sequence_from(*parts: object) -> str:
@@ -44,8 +49,18 @@ class Call:
     now: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class _Written:
+    message: etree._Element
+    data: bytes
+
+
 class TissClient:
-    """One payer's channel; never raises for what payers and networks do."""
+    """One payer's channel; never raises for what payers and networks do.
+
+    What takes as long as a document is large is done in `threads`, or in the event loop's own where none
+    are given.
+    """
 
     def __init__(
         self,
@@ -54,12 +69,14 @@ class TissClient:
         schemas: Schemas,
         *,
         listener: ExchangeListener | None = None,
+        threads: Executor | None = None,
     ) -> None:
         """`listener` gets every exchange, with nothing personal left in it."""
         self._payer = payer
         self._line = line
         self._schemas = schemas
         self._listener = listener
+        self._threads = threads
 
     @property
     def cancels_when_ambiguous(self) -> bool:
@@ -70,6 +87,10 @@ class TissClient:
         """Who sends the batch: as the payer's settings say, or else as its file does."""
         return self._payer.own_provider or lote.provider
 
+    async def read(self, content: bytes) -> Lote:
+        """The batch in a file."""
+        return await self._beside(lambda: read_lote(content))
+
     async def submit(self, lote: Lote, call: Call) -> SendResult:
         """Send a batch once; what the schema refuses never leaves."""
         if lote.registro_ans not in (None, self._payer.registro_ans):
@@ -78,29 +99,31 @@ class TissClient:
         if provider is None:
             return _not_sent("neither the file nor the payer's settings name the provider")
         header = self._header(TransactionKind.SEND_BATCH, provider, call)
-        message = lote_message(header, lote, ascii_text=self._payer.ascii_text)
-        if violations := self._violations(message):
-            return _not_sent(listed(violations))
-        reply = await self._ask(self._payer.endpoint, message, call)
-        return judge_submission(reply, lote, self._payer.answer_hash)
+        ascii_text, trust = self._payer.ascii_text, self._payer.answer_hash
+        reply = await self._ask(
+            self._payer.endpoint, lambda: lote_message(header, lote, ascii_text=ascii_text), call
+        )
+        if isinstance(reply, Failed):
+            return reply
+        return await self._beside(lambda: judge_submission(reply, lote, trust))
 
     async def status(self, provider: Provider, protocol: str, call: Call) -> StatusOutcome:
         """Ask what became of a protocol."""
         header = self._header(TransactionKind.ASK_STATUS, provider, call)
-        message = status_message(header, provider, protocol)
-        if violations := self._violations(message):
-            return _not_sent(listed(violations))
         url = self._payer.status_endpoint or self._payer.endpoint
-        return judge_status(await self._ask(url, message, call), protocol)
+        reply = await self._ask(url, lambda: status_message(header, provider, protocol), call)
+        if isinstance(reply, Failed):
+            return reply
+        return await self._beside(lambda: judge_status(reply, protocol))
 
     async def cancel(self, provider: Provider, batch: Batch, call: Call) -> CancelOutcome:
         """Cancel a batch: it undoes a good send, so only where the payer's settings want it."""
         header = self._header(TransactionKind.CANCEL, provider, call)
-        message = cancel_message(header, provider, batch)
-        if violations := self._violations(message):
-            return _not_sent(listed(violations))
         url = self._payer.cancel_endpoint or self._payer.endpoint
-        return judge_cancel(await self._ask(url, message, call), batch.number)
+        reply = await self._ask(url, lambda: cancel_message(header, provider, batch), call)
+        if isinstance(reply, Failed):
+            return reply
+        return await self._beside(lambda: judge_cancel(reply, batch.number))
 
     def check(self, lote: Lote, call: Call) -> tuple[Violation, ...]:
         """What the schema has against a batch, without sending it."""
@@ -127,12 +150,23 @@ class TissClient:
         seal(message, self._payer.hash_encoding)
         return self._schemas.violations(message, self._payer.version)
 
-    async def _ask(self, url: str, message: etree._Element, call: Call) -> Reply:
-        request = Request(url, envelope(message, self._payer.encoding), call.now)
-        reply = await self._line.ask(request)
-        if self._listener:
-            self._listener(seen(message, reply, call.sequence, call.now))
+    def _written(self, message: etree._Element) -> _Written | Failed:
+        if violations := self._violations(message):
+            return _not_sent(listed(violations))
+        return _Written(message, envelope(message, self._payer.encoding))
+
+    async def _ask(self, url: str, build: Callable[[], etree._Element], call: Call) -> Reply | Failed:
+        """Build a message, check it, send it; what the schema refuses has failed before it left."""
+        written = await self._beside(lambda: self._written(build()))
+        if isinstance(written, Failed):
+            return written
+        reply = await self._line.ask(Request(url, written.data, call.now))
+        if tell := self._listener:
+            await self._beside(lambda: tell(seen(written.message, reply, call.sequence, call.now)))
         return reply
+
+    async def _beside(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
 def _not_sent(why: str) -> Failed:

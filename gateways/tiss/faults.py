@@ -7,7 +7,8 @@ the text alone is classified as its code is.
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from domain.submission import AccessDenied, AnswerLost, Duplicate, Failed, Failure
+from domain.submission import AccessDenied, AnswerLost, Duplicate, Failed, Failure, OwnTrouble
+from gateways.own_limits import NO_FILES
 from gateways.tiss.glosas import glosa_meaning
 from gateways.tiss.names import FaultWord
 
@@ -20,6 +21,7 @@ DOWN = Failed("", payer_down=True)
 LOST = AnswerLost("")
 LOST_DOWN = AnswerLost("", payer_down=True)
 DENIED = AccessDenied("")
+OURS = OwnTrouble("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,14 @@ class Fault:
 
 
 FAULTS: dict[str, Fault] = {
+    # our own machine, before a connection was there
+    "NET:OWN_FILES": Fault(OURS, "TEMPORARY_ERROR", f"we are {NO_FILES}"),
+    "NET:OWN_MEMORY": Fault(OURS, "TEMPORARY_ERROR", "we are out of memory: give the worker more"),
+    "NET:OWN_THREADS": Fault(
+        OURS,
+        "TEMPORARY_ERROR",
+        "no thread can be started: raise the limit (ulimit -u)",
+    ),
     # the network, before the last byte of the message had left: it cannot have arrived
     "NET:DNS": Fault(DOWN, "CONNECTION_ERROR", "the payer's host name is not known"),
     "NET:REFUSED": Fault(DOWN, "CONNECTION_REFUSED", "the payer refuses connections"),
@@ -63,12 +73,18 @@ FAULTS: dict[str, Fault] = {
         LOST, "SERVER_ERROR", "the answer's hash is missing or wrong: it may be damaged"
     ),
     "NET:OTHER_BATCH": Fault(LOST, "SERVER_ERROR", "the answer speaks of another batch"),
+    "NET:CONTRADICTION": Fault(LOST, "SERVER_ERROR", "the answer holds a receipt and an error"),
     # a cancellation that is asked for before a batch is sent again
     "CANCEL:4": Fault(TRANSIENT, "TEMPORARY_ERROR", "the payer is still cancelling the first send"),
     # HTTP, where the body holds nothing more precise
     "HTTP:400": Fault(REFUSED, "MESSAGE_INVALID", "the payer calls the request invalid"),
     "HTTP:401": Fault(DENIED, "UNAUTHORIZED", "the payer refuses our credentials"),
-    "HTTP:403": Fault(DENIED, "FORBIDDEN", "the payer denies us access"),
+    "HTTP:403": Fault(
+        DENIED,
+        "FORBIDDEN",
+        "the payer denies us access, or a firewall before it denies this file; "
+        "a claim that is denied again while others are taken is set aside",
+    ),
     "HTTP:404": Fault(REFUSED, "CHANNEL_CONFIGURATION", "there is no service at this address"),
     "HTTP:405": Fault(REFUSED, "CHANNEL_CONFIGURATION", "the address takes no SOAP messages"),
     "HTTP:408": Fault(TRANSIENT, "TIMEOUT", "the payer gave up reading the request"),
@@ -133,11 +149,11 @@ def failure(code: str, *, said: str = "", retry_after: timedelta | None = None) 
             return replace(final, error=error, code=code)
 
 
-def http_failure(status: int, *, retry_after: timedelta | None = None) -> Failure:
+def http_failure(status: int, *, said: str = "", retry_after: timedelta | None = None) -> Failure:
     """The result of an HTTP status; uncommon ones count as the common one of their family."""
     code = f"HTTP:{status}"
     return failure(
-        code if code in FAULTS else _family(status), said=f"HTTP {status}", retry_after=retry_after
+        code if code in FAULTS else _family(status), said=f"HTTP {status}{said}", retry_after=retry_after
     )
 
 

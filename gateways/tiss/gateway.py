@@ -10,12 +10,13 @@ from domain.submission import (
     AnswerLost,
     Duplicate,
     Failed,
+    OwnTrouble,
     SendResult,
     Submission,
 )
 from gateways.tiss.client import Call, TissClient, sequence_from
 from gateways.tiss.faults import CANCELLING, failure
-from gateways.tiss.lote import Lote, LoteRefusedError, read_lote
+from gateways.tiss.lote import Lote, LoteRefusedError
 from gateways.tiss.messages import Batch
 from gateways.tiss.names import FaultWord
 from gateways.tiss.outcomes import Cancellation, CancelOutcome, CancelStatus
@@ -45,7 +46,7 @@ class TissGateway:
             why = f"no settings for payer {submission.payer_id}: add [payers.{submission.payer_id}]"
             return _refused(f"CHANNEL_CONFIGURATION - {why}", FaultWord.WRONG_ADDRESSEE)
         try:
-            lote = _read(submission.content)
+            lote = await _read(client, submission.content)
         except LoteRefusedError as error:
             return _refused(f"MESSAGE_INVALID - not sent: {error}", FaultWord.WRONG_SCHEMA)
         return await self._send(client, lote, submission, now)
@@ -56,7 +57,7 @@ class TissGateway:
         """Send a batch; one that may have arrived is cancelled first where the payer's settings want that."""
         answer = await _cancel(client, lote, submission, now)
         match answer:
-            case Failed(refused=False) | AnswerLost() | AccessDenied():
+            case Failed(refused=False) | AnswerLost() | AccessDenied() | OwnTrouble():
                 return answer
             case Cancellation(CancelStatus.IN_PROGRESS):
                 return failure(CANCELLING)  # a batch sent now could be cancelled with the first
@@ -73,10 +74,10 @@ def _refused(error: str, word: FaultWord) -> Failed:
     return Failed(error, f"FAULT:{word}", refused=True)
 
 
-def _read(content: bytes | None) -> Lote:
+async def _read(client: TissClient, content: bytes | None) -> Lote:
     if content is None:
         raise LoteRefusedError(NO_FILE)
-    return read_lote(content)
+    return await client.read(content)
 
 
 def _spent(known: Duplicate) -> Failed:

@@ -7,8 +7,9 @@ from typing import Literal
 from domain.submission import Accepted, AnswerLost, Duplicate, Failed, Failure, Glosa, SendResult
 from gateways.tiss.answers import (
     CancelSaid,
+    Complaint,
+    Contradiction,
     FaultSaid,
-    NothingSaid,
     Reading,
     Receipt,
     RefusalSaid,
@@ -31,6 +32,7 @@ from gateways.tiss.xml import XmlLimits, XmlProblem, XmlRefusedError, parse
 AnswerHash = Literal["required", "ignored"]
 _STATUSES, _CANCELS = frozenset(ProtocolStatus), frozenset(CancelStatus)
 _BY_STATUS_ALONE = {401, 403, 408, 425, 429}
+_BY_FIREWALL = " with a web page, as firewalls answer"
 _PROBLEMS = {
     XmlProblem.EMPTY: "NET:EMPTY_BODY",
     XmlProblem.TOO_LARGE: "NET:TOO_LARGE",
@@ -59,11 +61,26 @@ class Broken:
 Reply = HttpAnswer | Broken
 
 
+@dataclass(frozen=True, slots=True)
+class _Disputed:
+    """A receipt that the rest of the answer denies, and what that says without it."""
+
+    receipt: Receipt
+    denial: Failure
+
+
+_Said = Receipt | StatusSaid | CancelSaid | _Disputed | Failure
+
+
 def judge_submission(reply: Reply, lote: Lote, trust: AnswerHash = "required") -> SendResult:
-    """Accepted only on a whole, undamaged receipt for this very batch on a 2xx."""
+    """Accepted only on a whole, undamaged receipt for this very batch on a 2xx, and nothing beside it."""
     match _said(reply):
         case Receipt() as receipt:
             return _accepted(receipt, lote, trust)
+        case _Disputed(receipt, denial) if receipt.lote in (None, lote.number):
+            return _ambiguous(receipt, denial)
+        case _Disputed(denial=failed):
+            return failed
         case Duplicate(of="guide") as known:
             return replace(known, guides=_own(lote, known.guides))
         case StatusSaid() | CancelSaid():
@@ -79,7 +96,7 @@ def judge_status(reply: Reply, protocol: str) -> StatusOutcome:
             return Situation(ProtocolStatus(status), protocol, said.lote, said.glosas)
         case Receipt() | StatusSaid() | CancelSaid():
             return _repeatable(failure("NET:NOT_TISS"))
-        case failed:
+        case _Disputed(denial=failed) | failed:
             return _repeatable(failed)
 
 
@@ -92,15 +109,13 @@ def judge_cancel(reply: Reply, number: str) -> CancelOutcome:
             return Cancellation(CancelStatus.NO_SUCH_PROTOCOL, number)
         case Receipt() | StatusSaid() | CancelSaid():
             return failure("NET:NOT_TISS")
-        case failed:
+        case _Disputed(denial=failed) | failed:
             return failed
 
 
-def _said(reply: Reply) -> Receipt | StatusSaid | CancelSaid | Failure:
+def _said(reply: Reply) -> _Said:
     if isinstance(reply, Broken):
         return failure(reply.code)
-    if reply.status in _BY_STATUS_ALONE:
-        return http_failure(reply.status, retry_after=reply.retry_after)
     try:
         reading = read_answer(parse(reply.body, XmlLimits(len(reply.body))))
     except XmlRefusedError as error:
@@ -108,18 +123,30 @@ def _said(reply: Reply) -> Receipt | StatusSaid | CancelSaid | Failure:
     return _meaning(reading, reply)
 
 
-def _meaning(reading: Reading, reply: HttpAnswer) -> Receipt | StatusSaid | CancelSaid | Failure:
+def _meaning(reading: Reading, reply: HttpAnswer) -> _Said:
     match reading:
+        case Contradiction(receipt, complaint):
+            return _Disputed(receipt, _denial(complaint, reply))
+        case Receipt() if not _is_success(reply):
+            return _Disputed(reading, _without_words(reply, "NET:NOT_TISS"))
+        case FaultSaid() | SoapFaultSaid() | RefusalSaid():
+            return _denial(reading, reply)
+        case Receipt() | StatusSaid() | CancelSaid() if _is_success(reply):
+            return reading
+        case _:
+            return _without_words(reply, "NET:NOT_TISS")
+
+
+def _denial(complaint: Complaint, reply: HttpAnswer) -> Failure:
+    if reply.status in _BY_STATUS_ALONE:
+        return http_failure(reply.status, retry_after=reply.retry_after)
+    match complaint:
         case FaultSaid(word=word):
             return failure(f"FAULT:{word}" if word else "SOAP:Server", retry_after=reply.retry_after)
         case SoapFaultSaid(ours=ours):
             return failure("SOAP:Client" if ours else "SOAP:Server", retry_after=reply.retry_after)
         case RefusalSaid(code=code, guides=guides):
             return _naming(guides, failure(f"TISS:{code}" if code else UNNUMBERED))
-        case NothingSaid():
-            return _without_words(reply, "NET:NOT_TISS")
-        case Receipt() | StatusSaid() | CancelSaid():
-            return reading if _is_success(reply) else _without_words(reply, "NET:NOT_TISS")
 
 
 def _naming(guides: frozenset[str], refusal: Failure) -> Failure:
@@ -134,7 +161,8 @@ def _without_words(reply: HttpAnswer, code: str) -> Failure:
     """Where the body says nothing, an HTTP error does, and a success is none."""
     if _is_success(reply):
         return failure(code)
-    return http_failure(reply.status, retry_after=reply.retry_after)
+    said = _BY_FIREWALL if reply.status == 403 and _is_page(reply.body) else ""
+    return http_failure(reply.status, said=said, retry_after=reply.retry_after)
 
 
 def _is_success(reply: HttpAnswer) -> bool:
@@ -142,7 +170,7 @@ def _is_success(reply: HttpAnswer) -> bool:
 
 
 def _problem(problem: XmlProblem, body: bytes) -> str:
-    if b"<html" in body[:1_000].lower():
+    if _is_page(body):
         return "NET:NOT_TISS"
     if problem in _PROBLEMS:
         return _PROBLEMS[problem]
@@ -150,22 +178,37 @@ def _problem(problem: XmlProblem, body: bytes) -> str:
     return "NET:TRUNCATED" if cut else "NET:NOT_TISS"
 
 
+def _is_page(body: bytes) -> bool:
+    return b"<html" in body[:1_000].lower()
+
+
 def _accepted(receipt: Receipt, lote: Lote, trust: AnswerHash) -> SendResult:
     if receipt.lote != lote.number:
         return failure("NET:OTHER_BATCH")
     if trust == "required" and not receipt.hash_agrees:
-        return _doubtful(receipt)
-    return Accepted(receipt.protocol, tuple(_of(lote, glosa) for glosa in receipt.glosas), receipt.total)
+        return _doubtful("NET:ANSWER_HASH", receipt)
+    glosas = _ours(frozenset(lote.guides), receipt.glosas)
+    return Accepted(receipt.protocol, glosas, receipt.total, receipt.more_glosas)
 
 
-def _doubtful(receipt: Receipt) -> Failure:
-    doubt = failure("NET:ANSWER_HASH")
-    return replace(doubt, claimed_protocol=receipt.protocol) if isinstance(doubt, AnswerLost) else doubt
+def _doubtful(code: str, receipt: Receipt) -> AnswerLost:
+    doubt = failure(code)
+    return AnswerLost(doubt.error, code, claimed_protocol=receipt.protocol)
 
 
-def _of(lote: Lote, glosa: Glosa) -> Glosa:
+def _ambiguous(receipt: Receipt, denial: Failure) -> AnswerLost:
+    """Taken by its receipt, not taken by the rest; what that says of the payer still holds."""
+    doubt = _doubtful("NET:CONTRADICTION", receipt)
+    match denial:
+        case Failed(retry_after=wish, payer_down=down) | AnswerLost(retry_after=wish, payer_down=down):
+            return replace(doubt, retry_after=wish, payer_down=down)
+        case _:
+            return doubt
+
+
+def _ours(guides: frozenset[str], glosas: tuple[Glosa, ...]) -> tuple[Glosa, ...]:
     """A guide number that is not ours is the payer's text, and stays outside."""
-    return glosa if glosa.guide in lote.guides else replace(glosa, guide=None)
+    return tuple(glosa if glosa.guide in guides else replace(glosa, guide=None) for glosa in glosas)
 
 
 def _own(lote: Lote, named: tuple[str, ...]) -> tuple[str, ...]:

@@ -13,6 +13,8 @@ from gateways.tiss.parties import Provider, ProviderKind
 from gateways.tiss.xml import XmlLimits, XmlProblem, XmlRefusedError, parse
 
 MAX_FILE_BYTES = 20_000_000
+MAX_GUIDES = 1_000
+"""Far more than the standard's 100, which the schema tells with their places."""
 
 
 class LoteRefusedError(Trouble):
@@ -89,8 +91,11 @@ def _guides(batch: etree._Element) -> list[etree._Element]:
     if batch.find(f".//{ans('hash')}") is not None:
         _refuse("its batch holds a hash, which belongs into the epilogue")
     holder = batch.find(ans("guiasTISS"))
-    guides = list(holder) if holder is not None else []
-    return guides or _refuse("its batch holds no guides")
+    if holder is None or len(holder) == 0:
+        _refuse("its batch holds no guides")
+    if len(holder) > MAX_GUIDES:
+        _refuse(f"its batch holds {len(holder)} guides, and the standard allows 100: split it")
+    return list(holder)
 
 
 def _guide_number(guide: etree._Element) -> str:

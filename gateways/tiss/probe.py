@@ -4,14 +4,18 @@ import asyncio
 
 import httpx
 
+from gateways.own_limits import own_limit
 from gateways.tiss.settings import PayerSettings
 from gateways.tiss.transport import TROUBLES, open_http
 
 _ANSWER_SECONDS = 30.0
 
 
-async def is_up(payer: PayerSettings) -> bool:
-    """Whether anything but a server error answers, over the payer's own TLS, proxy and time-outs."""
+async def is_up(payer: PayerSettings) -> bool | None:
+    """Whether anything but a server error answers, over the payer's own TLS, proxy and time-outs.
+
+    None where a limit of our own keeps us from asking.
+    """
     patience = 2 * payer.timeouts.connect + min(payer.timeouts.read, _ANSWER_SECONDS)
     mark = "&" if "?" in payer.endpoint else "?"
     try:
@@ -21,5 +25,9 @@ async def is_up(payer: PayerSettings) -> bool:
             http.stream("GET", f"{payer.endpoint}{mark}wsdl", headers={"User-Agent": "reenvio"}) as answer,
         ):
             return answer.status_code < httpx.codes.INTERNAL_SERVER_ERROR
-    except TROUBLES:
-        return False
+    except Exception as error:
+        if own_limit(error):
+            return None
+        if isinstance(error, TROUBLES):
+            return False
+        raise

@@ -90,7 +90,7 @@ def without(text: str, values: Iterable[str]) -> str:
     folded = plain(text)
     if len(folded) != len(text):  # a letter that folds into two would shift every position
         text = folded
-    for value in sorted(map(plain, values), key=len, reverse=True):
+    for value in sorted((value for value in map(plain, values) if value in folded), key=len, reverse=True):
         for match in reversed(list(re.finditer(re.escape(value), folded))):
             text = text[: match.start()] + REMOVED + text[match.end() :]
             folded = folded[: match.start()] + REMOVED + folded[match.end() :]

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 import zlib
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,10 +12,13 @@ from email.utils import parsedate_to_datetime
 
 import httpx
 
+from gateways.own_limits import own_limit, reasons
 from gateways.tiss.judgement import Broken, HttpAnswer, Reply
 from gateways.tiss.settings import PayerSettings, PayerSettingsError
 
 _LONGEST_WISH = timedelta(days=1)
+_PIECE = 262_144
+_PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 TROUBLES = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, zlib.error)
 _CONNECTING = (
     (socket.gaierror, "NET:DNS"),
@@ -48,9 +51,10 @@ class Outgoing:
         self.left = False
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """All but the last byte, then the last: before it, the message cannot have arrived."""
+        """All but the last byte, piece by piece, then the last: before it, it cannot have arrived."""
         self.begun = True
-        yield self._data[:-1]
+        for start in range(0, len(self._data) - 1, _PIECE):
+            yield self._data[start : min(start + _PIECE, len(self._data) - 1)]
         self.left = True
         yield self._data[-1:]
 
@@ -111,6 +115,10 @@ async def exchange(http: httpx.AsyncClient, request: Request, payer: PayerSettin
             body = await _body(response, payer.max_answer_bytes)
     except TROUBLES as error:
         return _broken(error, outgoing) if response is None else _cut(response, request, error)
+    except (RuntimeError, MemoryError) as error:
+        if (code := _ours(error, outgoing)) is None:
+            raise
+        return Broken(code)
     if body is None:
         return _unread(response, request, "NET:TOO_LARGE")
     return HttpAnswer(response.status_code, body, _wish(response, request))
@@ -130,14 +138,19 @@ def _headers(request: Request, payer: PayerSettings) -> dict[str, str]:
 
 async def _body(response: httpx.Response, limit: int) -> bytes | None:
     """The body, or None when it is larger than the limit; a packed one is unpacked within it."""
-    packed = response.headers.get("content-encoding", "identity").lower() in {"gzip", "x-gzip", "deflate"}
-    unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32) if packed else None
     body = bytearray()
     async for chunk in response.aiter_raw():
-        body += unpack.decompress(chunk, limit + 1 - len(body)) if unpack else chunk
+        body += chunk
         if len(body) > limit:
             return None
+    if response.headers.get("content-encoding", "identity").lower() in _PACKED:
+        return await asyncio.to_thread(_unpacked, bytes(body), limit)
     return bytes(body)
+
+
+def _unpacked(body: bytes, limit: int) -> bytes | None:
+    unpacked = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32).decompress(body, limit + 1)
+    return unpacked if len(unpacked) <= limit else None
 
 
 def _cut(response: httpx.Response, request: Request, error: Exception) -> Reply:
@@ -151,23 +164,30 @@ def _unread(response: httpx.Response, request: Request, code: str) -> Reply:
     return HttpAnswer(response.status_code, b"", _wish(response, request))
 
 
+def _ours(error: Exception, outgoing: Outgoing) -> str | None:
+    """The limit of our own that kept the message from leaving."""
+    return None if outgoing.begun else own_limit(error)
+
+
 def _broken(error: Exception, outgoing: Outgoing) -> Broken:
-    reasons = list(_reasons(error))
-    if any(isinstance(reason, ssl.SSLCertVerificationError) for reason in reasons):
+    if code := _ours(error, outgoing):
+        return Broken(code)
+    behind = list(reasons(error))
+    if any(isinstance(reason, ssl.SSLCertVerificationError) for reason in behind):
         return Broken("NET:CERTIFICATE")
-    if any(_refuses_our_certificate(reason) for reason in reasons):
+    if any(_refuses_our_certificate(reason) for reason in behind):
         return Broken("NET:CLIENT_CERTIFICATE")
     if outgoing.left:
         return Broken(_after(error))
-    return Broken(_during(error) if outgoing.begun else _before(error, reasons))
+    return Broken(_during(error) if outgoing.begun else _before(error, behind))
 
 
-def _before(error: Exception, reasons: list[BaseException]) -> str:
+def _before(error: Exception, behind: list[BaseException]) -> str:
     """No byte had left."""
     if _is_timeout(error):
         return "NET:CONNECT_TIMEOUT"
     for kind, code in _CONNECTING:
-        if any(isinstance(reason, kind) for reason in reasons):
+        if any(isinstance(reason, kind) for reason in behind):
             return code
     return "NET:UNREACHABLE"
 
@@ -192,16 +212,6 @@ def _is_timeout(error: Exception) -> bool:
 def _refuses_our_certificate(reason: BaseException) -> bool:
     """TLS 1.3 says so only after the client believes the connection to stand."""
     return isinstance(reason, ssl.SSLError) and any(word in (reason.reason or "") for word in _ALERTS)
-
-
-def _reasons(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and all that stands behind it."""
-    while error is not None:
-        yield error
-        if isinstance(error, BaseExceptionGroup):
-            for member in error.exceptions:
-                yield from _reasons(member)
-        error = error.__cause__ or error.__context__
 
 
 def _wish(response: httpx.Response, request: Request) -> timedelta | None:

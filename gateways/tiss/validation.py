@@ -1,7 +1,8 @@
 """Checks messages against the official schemas and says line, element and rule, never a value."""
 
-import re
-from collections.abc import Iterable
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import cast
 
 from lxml import etree
 
-from gateways.tiss.names import ANS, Encoding, Version, ans, local
+from gateways.tiss.names import Encoding, Version, ans, local
 
 _FOLDER = Path(__file__).parent / "schemas"
 _MOST = 20
 _LISTED = 5
+_CHUNK = 65_536
 _RULES = {
     "SCHEMAV_CVC_MAXLENGTH_VALID": "the value is too long",
     "SCHEMAV_CVC_MINLENGTH_VALID": "the value is too short",
@@ -28,7 +30,7 @@ _RULES = {
     "SCHEMAV_CVC_COMPLEX_TYPE_2_3": "text is not allowed between the elements",
     "SCHEMAV_CVC_ELT_1": "the message is not one of this version",
 }
-_NAMED = re.compile(r"Element '([^']{1,200})'")
+_ANY_RULE = "it does not follow the schema"
 _OUT_OF_PLACE = "SCHEMAV_ELEMENT_CONTENT"
 
 
@@ -55,23 +57,26 @@ def listed(violations: tuple[Violation, ...]) -> str:
 
 
 class Schemas:
-    """The official schemas, each loaded when it is first needed."""
+    """The official schemas, each loaded when it is first needed, and by each thread for itself."""
 
     def __init__(self) -> None:
-        self._loaded: dict[Version, etree.XMLSchema] = {}
+        self._of_thread = threading.local()
 
     def violations(self, message: etree._Element, version: Version) -> tuple[Violation, ...]:
-        """What the schema of this version has against the message; the first twenty faults."""
-        schema = self._schema(version)
-        if schema.validate(message):
-            return ()
-        return _violations(schema, message)
+        """What the schema of this version has against the message; the first twenty faults.
+
+        The message is written out and read through the schema, since that can stop: a validator of trees
+        goes on to the last fault, and counts all siblings of each to say where it stands.
+        """
+        schema, written = self._schema(version), etree.tostring(message, encoding="utf-8")
+        return () if _is_valid(schema, written) else _violations(schema, written, message)
 
     def _schema(self, version: Version) -> etree.XMLSchema:
-        if version not in self._loaded:
+        loaded: dict[str, etree.XMLSchema] = self._of_thread.__dict__
+        if version not in loaded:
             entry = f"tissWebServicesV{version.replace('.', '_')}.xsd"
-            self._loaded[version] = etree.XMLSchema(file=str(_FOLDER / version / entry))
-        return self._loaded[version]
+            loaded[version] = etree.XMLSchema(file=str(_FOLDER / version / entry))
+        return loaded[version]
 
 
 def unwritable(message: etree._Element, encoding: Encoding) -> tuple[Violation, ...]:
@@ -96,30 +101,81 @@ def _fits(text: str, encoding: Encoding) -> bool:
     return True
 
 
-def _violations(schema: etree.XMLSchema, message: etree._Element) -> tuple[Violation, ...]:
-    found: dict[str, Violation] = {}
-    entries: Iterable[etree._LogEntry] = list(cast("Iterable[etree._LogEntry]", schema.error_log))
-    for entry in entries:
-        # one bad value is reported two or three times, the first report is the precise one
-        found.setdefault(entry.path or str(entry.line), _violation(entry, message))
-        if len(found) == _MOST:
-            break
-    return tuple(found.values())
+class _EnoughError(Exception):
+    """As many faults were found as are told."""
 
 
-def _violation(entry: etree._LogEntry, message: etree._Element) -> Violation:
-    named = _NAMED.match(entry.message or "")
-    name = local(named[1]) if named else local(str(message.tag))
-    return Violation(name, _rule(entry), entry.line or None, _guide(_element(message, entry.path)))
+class _Finder:
+    """Is called for every element's start and end while a document is read through a schema.
+
+    The schema looks at each after us: what is new in its log belongs to the element we were called for last.
+    """
+
+    def __init__(self, schema: etree.XMLSchema) -> None:
+        self.faults: dict[int, etree._LogEntry] = {}
+        self.reader = _reader(schema, target=self)
+        self._open: list[int] = []
+        self._count = self._last = self._seen = 0
+
+    def start(self, _tag: str, _attributes: Mapping[str, str]) -> None:
+        self.note()
+        self._open.append(self._count)
+        self._last = self._count
+        self._count += 1
+
+    def end(self, _tag: str) -> None:
+        self.note()
+        self._last = self._open.pop()
+
+    def note(self) -> None:
+        """One bad value is reported two or three times, the first report is the precise one."""
+        for entry in islice(_log(self.reader), self._seen, None):
+            self._seen += 1
+            self.faults.setdefault(self._last, entry)
+        if len(self.faults) >= _MOST:
+            raise _EnoughError
+
+    def close(self) -> None:
+        """Nothing is built."""
 
 
-def _element(message: etree._Element, path: str | None) -> etree._Element | None:
-    below = (path or "").lstrip("/").partition("/")[2]
+def _reader(schema: etree.XMLSchema, target: _Finder | None = None) -> etree.XMLParser:
+    told = cast("etree.ParserTarget | None", target)
+    return etree.XMLParser(schema=schema, target=told, resolve_entities=False, no_network=True)
+
+
+def _log(reader: etree.XMLParser) -> Sequence[etree._LogEntry]:
+    return cast("Sequence[etree._LogEntry]", reader.feed_error_log.filter_from_errors())
+
+
+def _is_valid(schema: etree.XMLSchema, written: bytes) -> bool:
+    reader = _reader(schema)
     try:
-        found = message.xpath(f"./{below}", namespaces={"ans": ANS}) if below else None
-    except etree.XPathEvalError:  # a prefix of the file's own
-        return None
-    return found[0] if isinstance(found, list) and found and isinstance(found[0], etree._Element) else None
+        for start in range(0, len(written), _CHUNK):
+            reader.feed(written[start : start + _CHUNK])
+            if len(_log(reader)):
+                return False
+        reader.close()
+    except etree.XMLSyntaxError:
+        return False
+    return True
+
+
+def _violations(schema: etree.XMLSchema, written: bytes, message: etree._Element) -> tuple[Violation, ...]:
+    finder = _Finder(schema)
+    with suppress(_EnoughError, etree.XMLSyntaxError):
+        finder.reader.feed(written)
+        finder.reader.close()
+    with suppress(_EnoughError):
+        finder.note()
+    elements = islice(message.iter("*"), max(finder.faults, default=0) + 1)
+    places = {number: element for number, element in enumerate(elements) if number in finder.faults}
+    found = tuple(_violation(finder.faults[number], place) for number, place in places.items())
+    return found or (Violation(local(str(message.tag)), _ANY_RULE),)
+
+
+def _violation(entry: etree._LogEntry, element: etree._Element) -> Violation:
+    return Violation(local(str(element.tag)), _rule(entry), _line(element), _guide(element))
 
 
 def _guide(element: etree._Element | None) -> int | None:
@@ -134,7 +190,7 @@ def _guide(element: etree._Element | None) -> int | None:
 def _rule(entry: etree._LogEntry) -> str:
     if entry.type_name == _OUT_OF_PLACE:
         return _expectation(entry.message or "")
-    return _RULES.get(entry.type_name, "it does not follow the schema")
+    return _RULES.get(entry.type_name, _ANY_RULE)
 
 
 def _expectation(message: str) -> str:

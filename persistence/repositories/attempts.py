@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, insert, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.submission import Accepted, AnswerLost, ProtocolMissing
+from domain.submission import Accepted, AccessDenied, AnswerLost, ProtocolMissing
 from persistence.database.dialect import among
 from persistence.tables import claims
 from persistence.tables import submission_attempts as attempts
@@ -75,6 +75,11 @@ class Attempts:
             .values(outcome=result.outcome, result=result.facts, finished_at=now)
         )
 
+    async def take_back(self, claim_id: str, attempt: int) -> None:
+        """Nothing left after all: as if the send had not been begun."""
+        mine = (attempts.c.claim_id == claim_id) & (attempts.c.attempt == attempt)
+        await self._connection.execute(delete(attempts).where(mine, attempts.c.outcome.is_(None)))
+
     async def of_claim(self, claim_id: str) -> Sequence[AttemptRow]:
         """The claim's sends in order."""
         query = select(*_ROW).where(attempts.c.claim_id == claim_id).order_by(attempts.c.attempt)
@@ -99,6 +104,11 @@ class Attempts:
         """Whether the payer has cancelled an earlier send."""
         undone = _sends(claim_id, before) & attempts.c.undone_at.is_not(None)
         return bool(await self._connection.scalar(select(func.count()).where(undone)))
+
+    async def was_denied(self, claim_id: str, *, before: int) -> bool:
+        """Whether the payer denied us access at an earlier send of the claim."""
+        denied = _sends(claim_id, before) & (attempts.c.outcome == AccessDenied.stored_as)
+        return bool(await self._connection.scalar(select(func.count()).where(denied)))
 
     async def claimed_protocol(self, claim_id: str) -> str | None:
         """The protocol number that the last damaged answer to the claim names, if any does."""

@@ -5,13 +5,13 @@ import pytest
 from domain.submission import (
     NOT_KNOWN,
     Accepted,
+    Answered,
     AnswerLost,
     ArrivalUnknown,
     Duplicate,
     Failed,
     OtherHolders,
     ProtocolMissing,
-    SendResult,
     Settled,
     settle,
 )
@@ -83,5 +83,5 @@ def test_of_very_many_guides_and_holders_the_first_are_named() -> None:
 
 @pytest.mark.parametrize("outcome", [Accepted("1"), Failed("TIMEOUT"), AnswerLost("TIMEOUT")])
 @pytest.mark.parametrize("lost", [True, False])
-def test_every_other_outcome_is_what_it_says(outcome: SendResult, lost: bool) -> None:
+def test_every_other_outcome_is_what_it_says(outcome: Answered, lost: bool) -> None:
     assert settle(outcome, answer_was_lost_before=lost) is outcome

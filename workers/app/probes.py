@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from gateways.own_limits import NO_FILES, lacks_descriptors
 from workers.app.http_server import Place, serving
 from workers.runtime.health import Health
 
@@ -33,6 +34,11 @@ def probes(health: Health, checks: Sequence[Check] = ()) -> Starlette:
 
     routes = [Route("/livez", livez), Route("/readyz", readyz), Route("/metrics", metrics)]
     return Starlette(routes=routes)
+
+
+async def free_descriptors() -> str | None:
+    """Whether another connection could be opened."""
+    return NO_FILES if lacks_descriptors() else None
 
 
 def serving_probes(app: Starlette, host: str, port: int) -> AbstractAsyncContextManager[int]:

@@ -12,7 +12,7 @@ import structlog
 from bpmn.names import JobType
 from domain.errors import InvalidPolicy
 from workers.app.composition import App, jitter, opened_sink, opened_store, relay_to
-from workers.app.probes import probes, serving_probes
+from workers.app.probes import free_descriptors, probes, serving_probes
 from workers.config.settings import Settings
 from workers.policy import PolicySource
 from workers.upkeep.sinks import check_sink
@@ -29,7 +29,7 @@ async def serve(app: App, only: frozenset[JobType]) -> None:
         stop = stack.enter_context(stop_on_signal())
         stack.enter_context(reload_on_hangup(app.policy))
         if settings.probes.port is not None:
-            answers = probes(worker.health, [app.store.trouble])
+            answers = probes(worker.health, [free_descriptors, app.store.trouble])
             served = serving_probes(answers, settings.probes.host, settings.probes.port)
             port = await stack.enter_async_context(served)
             log.info("probes_started", port=port)

@@ -57,7 +57,7 @@ class CheckedFile:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads files in a thread, one at a time: a validator keeps state. `channels` are the payers."""
+    """Reads files in a thread, one at a time: a large one takes memory. `channels` are the payers."""
 
     channels: Channels
     terms: IntakeTerms
@@ -80,7 +80,7 @@ def examine(file: ClaimFile, channels: Channels, now: datetime, *, max_bytes: in
         raise too_large(max_bytes)
     lote = _read(file.data, max_bytes)
     payer_id, channel = _payer(file.payer, lote, channels)
-    provider = channel.checker.provider_of(lote)
+    provider = channel.client.provider_of(lote)
     if provider is None:
         raise unprocessable(
             "file",
@@ -88,7 +88,7 @@ def examine(file: ClaimFile, channels: Channels, now: datetime, *, max_bytes: in
             rule="cabecalho/origem",
             remedy=f"Set provider in [payers.{payer_id}], or hand in a file with its header.",
         )
-    if violations := channel.checker.check(lote, Call("1", now)):
+    if violations := channel.client.check(lote, Call("1", now)):
         raise _violated(violations, channel)
     registro = channel.settings.registro_ans
     return Examined(payer_id, registro, provider, lote.number, lote.guides, lote.digest)

@@ -1,5 +1,6 @@
 """Asks a payer what became of a protocol, says it in plain text, and whether it is a claim's own."""
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -118,7 +119,8 @@ class Protocols:
         return outcome
 
     async def _provider(self, claim: ClaimRow) -> Provider:
-        provider = read_lote(await stored_file(self.store, self.cipher, claim.claim_id)).provider
+        content = await stored_file(self.store, self.cipher, claim.claim_id)
+        provider = (await asyncio.to_thread(read_lote, content)).provider
         if provider is None:
             raise ProtocolTrouble(f"Nothing says who we are to {claim.payer_id}: set its provider.")
         return provider

@@ -44,8 +44,9 @@ def report(sent: Submission, settled: Settled, now: datetime) -> Complete | Thro
 def facts_of(settled: Settled) -> dict[str, Any] | None:
     """What is kept of a send, redacted; None where a job that comes again is to be done again."""
     match settled:
-        case Accepted(protocol_number, glosas, total):
-            return {"protocolNumber": protocol_number} | _beside_the_protocol(total, glosas)
+        case Accepted(protocol_number, glosas, total, more):
+            counted = {"moreGlosas": more} if more else {}
+            return {"protocolNumber": protocol_number} | _beside_the_protocol(total, glosas) | counted
         case ProtocolMissing():
             return {"protocolNumber": None}
         case Failed(error, code) | ArrivalUnknown(error, code):
@@ -106,11 +107,11 @@ async def record(tx: Transaction, sent: Submission, settled: Settled, now: datet
     """Where the claim stands after a send, and its line in the journal."""
     claim_id, write, move = sent.claim_id, tx.journal.write, tx.claims.move
     match settled:
-        case Accepted(protocol, glosas, total):
+        case Accepted(protocol, glosas, total, more):
             if not await move(claim_id, ClaimState.ACCEPTED, now=now, protocol_number=protocol, reason=None):
                 await tx.claims.note_protocol(claim_id, protocol)
             amount = f", total {total}" if total else ""
-            line = f"send {sent.attempt}, protocol {protocol}{amount}{_with_glosas(glosas)}"
+            line = f"send {sent.attempt}, protocol {protocol}{amount}{_with_glosas(glosas, more)}"
             await write(claim_id, "accepted", line, now=now)
         case ProtocolMissing():
             reason = "the payer has it; the answer with the protocol was lost"
@@ -155,9 +156,10 @@ def _beside_the_protocol(total: str | None, glosas: tuple[Glosa, ...]) -> dict[s
     return {"total": total, "glosas": kept}
 
 
-def _with_glosas(glosas: tuple[Glosa, ...]) -> str:
-    lines = (_line(kind, guides) for kind, guides in _by_kind(glosas).items())
-    return f", with glosas: {'; '.join(lines)}" if glosas else ""
+def _with_glosas(glosas: tuple[Glosa, ...], more: int) -> str:
+    lines = [_line(kind, guides) for kind, guides in _by_kind(glosas).items()]
+    counted = [f"and {more} more that are not kept"] if more else []
+    return f", with glosas: {'; '.join(lines + counted)}" if glosas else ""
 
 
 def _by_kind(glosas: tuple[Glosa, ...]) -> dict[Glosa, list[str | None]]:

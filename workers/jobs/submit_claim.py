@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
+import structlog
+
 from bpmn.names import ErrorCode, JobType, Variable
 from domain.claim_state import ClaimState
 from domain.decision import HELD_TO_DEADLINE
@@ -17,7 +19,7 @@ from domain.errors import InvalidInput
 from domain.inputs import read_deadline
 from domain.payer_status import PayerLimits, PayerState
 from domain.redaction import redact
-from domain.submission import AccessDenied, SendResult, Settled, Submission, settle
+from domain.submission import AccessDenied, Answered, OwnTrouble, Settled, Submission, settle
 from domain.verdicts import Candidate, Go, Hold, Stop
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.attempts import AttemptResult
@@ -40,10 +42,13 @@ from workers.jobs.send_result import (
     stored_answer,
 )
 from workers.jobs.services import Services
-from workers.payers.admission import PayerChange, locked
+from workers.payers.admission import LockedPayer, PayerChange, locked
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Incident, Outcome, Throw
+from workers.runtime.outcome import Complete, Incident, Outcome, Postpone, Throw
+
+OWN_TROUBLE_PAUSE = timedelta(seconds=20)
+log = structlog.get_logger(__name__)
 
 
 class Input(JobInput):
@@ -90,6 +95,8 @@ async def _submit(services: Services, job: Job, claim: Candidate) -> Outcome:
     if not isinstance(begun, Submission):
         return begun
     result = await services.payer.send(begun, began)
+    if isinstance(result, OwnTrouble):
+        return await _take_back(services, begun, result)
     sought = await services.guides.prepare(begun, result) if services.guides else None
     send = _Send(begun, result, sought, began, await services.clock.now())
     settled, change = await services.store.run_until_written(lambda tx: _finish(tx, send, limits))
@@ -107,7 +114,7 @@ class _Terms:
 @dataclass(frozen=True, slots=True)
 class _Send:
     submission: Submission
-    result: SendResult
+    result: Answered
     sought: SoughtGuides | None
     began: datetime
     ended: datetime
@@ -181,12 +188,33 @@ async def _finish(tx: Transaction, send: _Send, limits: PayerLimits) -> tuple[Se
     sent = send.submission
     payer = await locked(tx, sent.payer_id, limits, send.ended)
     others = await other_holders(tx, send.sought)
-    settled = settle(send.result, answer_was_lost_before=sent.after_lost_answer, others=others)
+    alone = await _is_denied_alone(tx, send, payer)
+    lost = sent.after_lost_answer
+    settled = settle(send.result, answer_was_lost_before=lost, others=others, denied_alone=alone)
     change = await payer.after_send(sent, settled)
     result = AttemptResult(settled.stored_as, facts_of(settled))
     await tx.attempts.finish(sent.claim_id, sent.attempt, result, now=send.began)
     await record(tx, sent, settled, send.began)
     return settled, change
+
+
+async def _is_denied_alone(tx: Transaction, send: _Send, payer: LockedPayer) -> bool:
+    """Whether the claim was denied before, and the payer has taken others since it was resumed."""
+    sent, is_denied = send.submission, isinstance(send.result, AccessDenied)
+    takes_others = is_denied and payer.breaker.status.proven
+    return takes_others and await tx.attempts.was_denied(sent.claim_id, before=sent.attempt)
+
+
+async def _take_back(services: Services, begun: Submission, trouble: OwnTrouble) -> Postpone:
+    """Nothing left, through no fault of claim and payer: as if the job had not been tried."""
+
+    async def take_back(tx: Transaction) -> None:
+        await tx.attempts.take_back(begun.claim_id, begun.attempt)
+        await tx.payers.send_ended(begun.claim_id, begun.attempt)
+
+    log.error("not_sent_for_own_trouble", claim=begun.claim_id, code=trouble.code, why=trouble.error)
+    await services.store.run_until_written(take_back)
+    return Postpone(f"{JobType.SUBMIT_CLAIM}: not sent: {trouble.error}", OWN_TROUBLE_PAUSE)
 
 
 def _limits(services: Services, payer_id: str) -> PayerLimits:

@@ -1,10 +1,12 @@
 """The payers of PAYERS_FILE: their clients, and the gateway over them."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from threading import Barrier
 from types import MappingProxyType
 
 from domain.submission import Submission
@@ -17,19 +19,17 @@ from gateways.tiss.validation import Schemas
 from persistence.store import Store, Transaction
 from workers.config.settings import SettingsError
 
+THREADS = 2
+"""For what takes as long as a document is large: as many of them are worked on at once."""
 NO_SECRETS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class PayerChannel:
-    """One payer: what we know of it, who speaks with it, and who checks files for it.
-
-    The checker has schemas of its own, because it works in a thread and validators keep state.
-    """
+    """One payer: what we know of it, and who speaks with it and checks files for it."""
 
     settings: PayerSettings
     client: TissClient
-    checker: TissClient
 
 
 @asynccontextmanager
@@ -42,14 +42,21 @@ async def open_channels(
     """
     payers = configured(file, environment)
     async with AsyncExitStack() as stack:
-        sending, checking = Schemas(), Schemas()
-        channels = {}
+        schemas, channels = Schemas(), {}
+        threads = stack.enter_context(_started_threads())
         for name, payer in payers.items():
             with _named():
                 line = await stack.enter_async_context(open_line(payer))
-            client = TissClient(payer, line, sending, listener=_tracer(trace, name))
-            channels[name] = PayerChannel(payer, client, TissClient(payer, line, checking))
+            client = TissClient(payer, line, schemas, listener=_tracer(trace, name), threads=threads)
+            channels[name] = PayerChannel(payer, client)
         yield channels
+
+
+def _started_threads() -> ThreadPoolExecutor:
+    """Started now: one that cannot be started later would lose the answer that is to be judged in it."""
+    threads, all_there = ThreadPoolExecutor(THREADS, thread_name_prefix="tiss"), Barrier(THREADS)
+    list(threads.map(lambda _: all_there.wait(), range(THREADS)))
+    return threads
 
 
 def configured(file: Path | None, environment: Mapping[str, str] = NO_SECRETS) -> Mapping[str, PayerSettings]:

@@ -13,7 +13,7 @@ from workers.payers.admission import PayerChange, locked
 from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker, log_change
 
-Probe = Callable[[PayerSettings], Awaitable[bool]]
+Probe = Callable[[PayerSettings], Awaitable[bool | None]]
 LOST_AFTER = timedelta(hours=1)
 AT_ONCE = 20
 

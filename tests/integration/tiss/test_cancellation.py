@@ -113,7 +113,7 @@ async def submit(store: Store, played: ConnectedPayer, retry: int) -> Throw:
     cipher, claim_id = cipher_of(new_key("k1")), FIRST.claim_id
     sealed = seal_payload(cipher, claim_id, FIRST.content or b"")
     await store.run(lambda tx: tx.payloads.put(claim_id, sealed, now=NOW))
-    channel = PayerChannel(payer(), played.client, played.client)
+    channel = PayerChannel(payer(), played.client)
     payers = gateway_to({PAYER: channel}, store)
     limits = LimitsByPayer({PAYER: PayerLimits(per_minute=None)})
     handler = submit_claim(services(store, payer=payers, payer_limits=limits, cipher=cipher))

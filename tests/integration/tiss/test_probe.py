@@ -9,7 +9,7 @@ from gateways.tiss.probe import is_up
 from tests.support.tiss_samples import PAYER, payer
 
 
-async def looked(scenario: dict[str, object], path: str = PAYER) -> tuple[bool, Simulator]:
+async def looked(scenario: dict[str, object], path: str = PAYER) -> tuple[bool | None, Simulator]:
     played = Scenario.model_validate({"payers": [{"registro_ans": PAYER} | scenario]})
     async with simulated_payers(played, WallClock()) as simulator:
         settings = payer(

@@ -232,12 +232,6 @@ def test_two_protocols_are_none() -> None:
     assert isinstance(judged(rehashed(RECEIPT.replace(number, number * 2))), AnswerLost)
 
 
-def test_a_receipt_beside_a_refusal_is_a_refusal() -> None:
-    error = b"<ans:mensagemErro><ans:codigoGlosa>1001</ans:codigoGlosa></ans:mensagemErro>"
-    both = RECEIPT.replace(b"<ans:recebimentoLote>", b"<ans:recebimentoLote>" + error)
-    assert bare(judged(rehashed(both))) == REFUSED
-
-
 def test_a_business_failure_in_the_header_refuses_and_beside_a_protocol_leaves_doubt() -> None:
     place, failed = b"</ans:identificacaoTransacao>", b"<ans:falhaNegocio>5028</ans:falhaNegocio>"
     doubtful = judged(rehashed(RECEIPT.replace(place, place + failed)))
@@ -262,7 +256,6 @@ def test_a_code_of_another_form_is_a_refusal_for_a_person(code: str) -> None:
 @pytest.mark.parametrize(
     ("status", "expected", "code"),
     [
-        (201, Accepted("900000000001", total="150.00"), ""),
         (400, REFUSED, "HTTP:400"),
         (401, DENIED, "HTTP:401"),
         (403, DENIED, "HTTP:403"),
@@ -273,12 +266,16 @@ def test_a_code_of_another_form_is_a_refusal_for_a_person(code: str) -> None:
         (503, LOST_DOWN, "HTTP:503"),
     ],
 )
-def test_even_a_perfect_receipt_counts_on_a_success_only(
+def test_where_no_receipt_is_in_doubt_an_http_error_says_what_came_of_it(
     status: int, expected: SendResult, code: str
 ) -> None:
-    outcome = judged(RECEIPT, status)
+    outcome = judged(STATUS, status)
     assert bare(outcome) == expected
     assert isinstance(outcome, Accepted) or outcome.code == code
+
+
+def test_a_receipt_counts_on_any_success() -> None:
+    assert judged(RECEIPT, 201) == Accepted("900000000001", total="150.00")
 
 
 def test_the_payers_wish_comes_through() -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from domain.classification import classify
-from domain.submission import AccessDenied, AnswerLost, Duplicate, Failed, Failure
+from domain.submission import AccessDenied, AnswerLost, Duplicate, Failed, Failure, OwnTrouble
 from gateways.tiss.faults import (
     DENIED,
     DOWN,
@@ -14,6 +14,7 @@ from gateways.tiss.faults import (
     FAULTS,
     LOST,
     LOST_DOWN,
+    OURS,
     REFUSED,
     TRANSIENT,
     UNNUMBERED,
@@ -26,6 +27,9 @@ from workers.policy import load_policy
 
 CATALOG = load_policy().catalog
 EXPECTED: dict[str, Failure] = {
+    "NET:OWN_FILES": OURS,
+    "NET:OWN_MEMORY": OURS,
+    "NET:OWN_THREADS": OURS,
     "NET:DNS": DOWN,
     "NET:REFUSED": DOWN,
     "NET:UNREACHABLE": DOWN,
@@ -47,6 +51,7 @@ EXPECTED: dict[str, Failure] = {
     "NET:ENCODING": LOST,
     "NET:ANSWER_HASH": LOST,
     "NET:OTHER_BATCH": LOST,
+    "NET:CONTRADICTION": LOST,
     "HTTP:400": REFUSED,
     "HTTP:401": DENIED,
     "HTTP:403": DENIED,
@@ -93,6 +98,7 @@ RESULTS = {
     AnswerLost(""),
     AnswerLost("", payer_down=True),
     AccessDenied(""),
+    OwnTrouble(""),
 }
 OUTAGES = {
     "NET:DNS",
@@ -109,7 +115,7 @@ OUTAGES = {
 
 
 def is_retried(result: Failure) -> bool:
-    return isinstance(result, AnswerLost) or (isinstance(result, Failed) and not result.refused)
+    return isinstance(result, AnswerLost | OwnTrouble) or (isinstance(result, Failed) and not result.refused)
 
 
 def speaks_of_outage(result: Failure) -> bool:

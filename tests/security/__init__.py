@@ -1,0 +1,1 @@
+"""Attacks that once got through, each with the input that did it."""

@@ -1,0 +1,88 @@
+"""Running out of file descriptors is our own trouble: no payer is blamed, no attempt is spent."""
+
+import pytest
+
+from domain.payer_status import PayerState
+from domain.submission import Accepted, Failed, OwnTrouble
+from gateways.tiss.judgement import Broken
+from gateways.tiss.probe import is_up
+from gateways.tiss.settings import PayerSettings
+from gateways.tiss.transport import Line, Request, open_line
+from gateways.tiss.validation import Schemas
+from persistence.store import Store
+from tests.integration.payer_stage import PAYER, Scene
+from tests.support.builders import later
+from tests.support.descriptors import no_more_files
+from tests.support.tiss_client import open_client
+from tests.support.tiss_samples import CALL, NOW, lote, payer
+from workers.app.probes import free_descriptors
+from workers.runtime import Complete, Postpone
+
+NO_FILES = OwnTrouble("TEMPORARY_ERROR - we are out of file descriptors", "NET:OWN_FILES")
+
+
+@pytest.fixture
+def scene(store: Store) -> Scene:
+    return Scene(store)
+
+
+NOBODY = "http://127.0.0.1:1/"
+
+
+async def warm_up(line: Line) -> None:
+    """A first call loads what is loaded at first use."""
+    assert await line.ask(Request(NOBODY, b"<a/>", NOW)) == Broken("NET:REFUSED")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "payer.invalid"])
+async def test_a_connection_that_we_cannot_open_is_no_outage_of_the_payer(host: str) -> None:
+    async with open_line(payer(NOBODY)) as line:
+        await warm_up(line)
+        with no_more_files():
+            reply = await line.ask(Request(f"http://{host}:1/", b"<a/>", NOW))
+    assert reply == Broken("NET:OWN_FILES")
+
+
+async def test_a_send_says_that_nothing_left_and_what_to_do() -> None:
+    async with open_client(payer(NOBODY), Schemas()) as client:
+        assert isinstance(await client.submit(lote(), CALL), Failed)
+        batch = lote()
+        with no_more_files():
+            result = await client.submit(batch, CALL)
+    assert isinstance(result, OwnTrouble)
+    assert "ulimit -n" in result.error
+
+
+async def test_the_claim_waits_without_an_attempt_and_the_payer_is_not_blamed(scene: Scene) -> None:
+    scene.answer = NO_FILES
+    for _ in range(10):  # more often than an operation may fail, and than failures open the breaker
+        outcome = await scene.submit(1)
+        assert isinstance(outcome, Postpone)
+        assert "out of file descriptors" in outcome.message
+        scene.moment = later(minutes=1)
+    status = await scene.status()
+    assert (status.state, status.failures) == (PayerState.CLOSED, 0)
+    async with scene.store.reading() as tx:
+        assert await tx.attempts.of_claim("CLM-D-1") == []
+        assert not await tx.attempts.answer_was_lost("CLM-D-1")
+        assert await tx.payers.in_flight(PAYER, now=scene.moment) == 0
+    scene.answer = Accepted("P-1")
+    assert await scene.submit(1) == Complete({"protocolNumber": "P-1"})
+
+
+async def test_a_probe_that_we_cannot_make_says_nothing_about_the_payer(scene: Scene) -> None:
+    scene.settings = {PAYER: payer()}
+
+    async def without_files(settings: PayerSettings) -> bool | None:
+        with no_more_files():
+            return await is_up(settings)
+
+    await scene.submit(1)
+    await scene.probing(without_files).one(PAYER, scene.moment)
+    assert (await scene.status()).probe_up is None
+
+
+async def test_readiness_says_so() -> None:
+    assert await free_descriptors() is None
+    with no_more_files():
+        assert "ulimit -n" in (await free_descriptors() or "")

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -19,6 +20,7 @@ from persistence.audit.rejections import Rejections
 from persistence.audit.verification import Verification
 from persistence.database.engine import answers, looking
 from persistence.database.group_commit import GroupCommit
+from persistence.database.time import database_time
 from persistence.database.trouble import (
     UNREACHABLE,
     DatabaseError,
@@ -66,6 +68,7 @@ class Transaction:
     """All repositories on one connection; the caller's block commits, or nothing happened."""
 
     def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
         self.anchors = Anchors(connection)
         self.attempts = Attempts(connection)
         self.audit = Audit(connection)
@@ -87,6 +90,10 @@ class Transaction:
         self.rejections = Rejections(connection)
         self.reviews = Reviews(connection)
         self.verification = Verification(connection)
+
+    async def time(self) -> datetime:
+        """The database's own time."""
+        return await database_time(self._connection)
 
 
 Work = Callable[[Transaction], Awaitable[Result]]
@@ -172,6 +179,10 @@ class Store:
             self._refusal = RefusedWrite(NO_ANSWER, self._seconds())
             raise
         self._refusal = None
+
+    async def time(self) -> datetime:
+        """The database's own time."""
+        return await self.look(Transaction.time)
 
     async def answers(self) -> bool:
         """Whether the database answers a question right now."""

@@ -1,0 +1,1 @@
+"""Attacks: what a hostile input, a clumsy operator, a bad network or a wrong clock may try."""

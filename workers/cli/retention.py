@@ -56,7 +56,8 @@ def release(claim: DecidedClaimArgument) -> None:
     """End a claim's legal hold; what is past its period goes with the next run."""
 
     async def go(store: Store) -> None:
-        if not await store.run(lambda tx: tx.holds.release(claim.value)):
+        now = await store.time()
+        if not await store.run(lambda tx: tx.holds.release(claim.value, now=now)):
             _refuse(f"{claim} is not on hold: see `reenvio retention holds`.")
         typer.echo(f"{claim} is released.")
 

@@ -11,6 +11,8 @@ from domain.decision import Exhausted
 from domain.events import PastFailures, events_of, payload
 from persistence.audit.chain import AuditEvent, Head, message_form, seal_all
 from persistence.audit.events import Audit
+from persistence.audit.notes import Notes
+from persistence.audit.seals import UNSEALED, Seals
 from persistence.audit.trail import trail_of
 from persistence.database.canonical import canonical
 from persistence.repositories.attempts import Attempts
@@ -38,12 +40,14 @@ class DecisionEntry:
 class DecisionLog:
     """Decisions of different claims, recorded together; the caller commits."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection, seals: Seals = UNSEALED) -> None:
         self._connection = connection
+        self._audit = Audit(connection, seals)
+        self._notes = Notes(self._audit)
 
     async def record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
         """Keep each draft, unless its job was answered before: then that answer stands."""
-        await Audit(self._connection).lock({draft.claim_id for draft in drafts})
+        await self._audit.lock({draft.claim_id for draft in drafts})
         histories = await self._histories(drafts)
         known = [_known(draft, histories[draft.claim_id]) for draft in drafts]
         await self._write([draft for draft, old in zip(drafts, known, strict=True) if not old], histories)
@@ -62,8 +66,10 @@ class DecisionLog:
         if not drafts:
             return
         connection = self._connection
-        heads = await Audit(connection).heads({draft.claim_id for draft in drafts})
-        sends = await Attempts(connection).counts({d.claim_id for d in drafts if _is_exhausted(d)})
+        heads = await self._audit.heads({draft.claim_id for draft in drafts})
+        sends = await Attempts(connection, self._notes).counts(
+            {d.claim_id for d in drafts if _is_exhausted(d)}
+        )
         entries = []
         for draft in drafts:
             past = _past(draft, histories[draft.claim_id], sends.get(draft.claim_id))
@@ -72,10 +78,10 @@ class DecisionLog:
         now = drafts[0].decision.decided_at
         await Policies(connection).keep((draft.policy for draft in drafts), now=now)
         await Decisions(connection).keep(entry.decision for entry in entries)
-        await Audit(connection).append(event for entry in entries for event in entry.trail)
+        await self._audit.append(event for entry in entries for event in entry.trail)
         await Outbox(connection).add(fact for entry in entries for fact in entry.facts)
         await Claims(connection).move_all(entry.move for entry in entries)
-        await Journal(connection).write_all(entry.note for entry in entries)
+        await Journal(connection, self._notes).write_all(entry.note for entry in entries)
 
 
 def _known(draft: DecisionDraft, history: History) -> StoredDecision | None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from sqlalchemy import (
@@ -166,10 +166,13 @@ class ExpiredRecords:
             .where(audit_anchors.c.day < moment.date(), audit_anchors.c.pruned_at.is_(None))
             .values(pruned_at=now)
         )
-        last = await self._connection.scalar(
-            select(func.max(audit_anchors.c.day)).where(audit_anchors.c.pruned_at.is_not(None))
+        pruned = select(audit_anchors.c.day, audit_anchors.c.last_event).where(
+            audit_anchors.c.pruned_at.is_not(None)
         )
-        removed = await self._delete(AUDIT, span(last)[1], limit) if last else 0
+        last = (
+            await self._connection.execute(pruned.order_by(audit_anchors.c.day.desc()).limit(1))
+        ).one_or_none()
+        removed = await self._delete(_held_by(last.last_event), span(last.day)[1], limit) if last else 0
         await self._connection.execute(delete(audit_permits))
         return removed
 
@@ -193,6 +196,11 @@ class ExpiredRecords:
         await self._connection.execute(
             statement.on_conflict_do_update(index_elements=list(columns), set_={"decisions": added}), rows
         )
+
+
+def _held_by(last_event: int | None) -> Area:
+    """The audit events that pruned anchors hold; those of earlier versions held all of their days."""
+    return AUDIT if last_event is None else replace(AUDIT, also=audit_events.c.event_id <= last_event)
 
 
 def _forgettable(periods: Periods, now: datetime) -> ColumnElement[bool]:

@@ -9,16 +9,21 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from persistence.audit.anchors import Anchors
+from persistence.audit.checkpoints import Checkpoints
 from persistence.audit.events import Audit
+from persistence.audit.notes import Notes
 from persistence.audit.rejections import Rejections
+from persistence.audit.seals import UNSEALED, Seals
 from persistence.audit.verification import Verification
 from persistence.database.engine import answers, looking
 from persistence.database.group_commit import GroupCommit
+from persistence.database.time import database_time
 from persistence.database.trouble import (
     UNREACHABLE,
     DatabaseError,
@@ -65,28 +70,35 @@ class RefusedWrite:
 class Transaction:
     """All repositories on one connection; the caller's block commits, or nothing happened."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
-        self.anchors = Anchors(connection)
-        self.attempts = Attempts(connection)
-        self.audit = Audit(connection)
+    def __init__(self, connection: AsyncConnection, seals: Seals = UNSEALED) -> None:
+        self._connection = connection
+        self.anchors = Anchors(connection, seals)
+        self.audit = Audit(connection, seals)
+        self.notes = Notes(self.audit)
+        self.attempts = Attempts(connection, self.notes)
+        self.checkpoints = Checkpoints(connection, seals)
         self.claims = Claims(connection)
-        self.decision_log = DecisionLog(connection)
+        self.decision_log = DecisionLog(connection, seals)
         self.decisions = Decisions(connection)
         self.expired = ExpiredRecords(connection)
         self.export = Export(connection)
         self.guides = Guides(connection)
-        self.holds = LegalHolds(connection)
+        self.holds = LegalHolds(connection, self.notes)
         self.idempotency = IdempotencyRecords(connection)
         self.incidents = Incidents(connection)
-        self.journal = Journal(connection)
+        self.journal = Journal(connection, self.notes)
         self.leases = Leases(connection)
         self.notices = Notices(connection)
         self.outbox = Outbox(connection)
         self.payers = Payers(connection)
         self.payloads = Payloads(connection)
-        self.rejections = Rejections(connection)
+        self.rejections = Rejections(connection, seals)
         self.reviews = Reviews(connection)
-        self.verification = Verification(connection)
+        self.verification = Verification(connection, seals)
+
+    async def time(self) -> datetime:
+        """The database's own time."""
+        return await database_time(self._connection)
 
 
 Work = Callable[[Transaction], Awaitable[Result]]
@@ -96,17 +108,24 @@ Opened = Callable[[], AbstractAsyncContextManager[Transaction]]
 class Store:
     """Transactions on one database, and whether it takes writes at the moment."""
 
-    def __init__(self, engine: AsyncEngine, *, seconds: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, engine: AsyncEngine, seals: Seals = UNSEALED, *, seconds: Callable[[], float] = time.monotonic
+    ) -> None:
         self._engine = engine
+        self._seals = seals
         self._seconds = seconds
         self._decisions = GroupCommit(self._record, key=lambda draft: draft.claim_id)
         self._refusal: RefusedWrite | None = None
+
+    def sealed_with(self, seals: Seals) -> "Store":
+        """The same database, whose audit events are sealed and checked by these keys."""
+        return Store(self._engine, seals, seconds=self._seconds)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """A transaction that commits when the block ends well and rolls back otherwise."""
         async with self._engine.begin() as connection:
-            yield Transaction(connection)
+            yield Transaction(connection, self._seals)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:
@@ -114,7 +133,7 @@ class Store:
         async with self._engine.connect() as opened:
             connection = await opened.execution_options(**looking(self._engine))
             async with connection.begin():
-                yield Transaction(connection)
+                yield Transaction(connection, self._seals)
 
     async def run(self, work: Work[Result]) -> Result:
         """Do the work in a transaction; one that was disturbed is repeated three times, then given up.
@@ -172,6 +191,10 @@ class Store:
             self._refusal = RefusedWrite(NO_ANSWER, self._seconds())
             raise
         self._refusal = None
+
+    async def time(self) -> datetime:
+        """The database's own time."""
+        return await self.look(Transaction.time)
 
     async def answers(self) -> bool:
         """Whether the database answers a question right now."""

@@ -22,7 +22,7 @@ class AuditDraft:
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
-    """An event in its place."""
+    """An event in its place; its number among all events and its keyed seal come with its row."""
 
     claim_id: str
     sequence: int
@@ -32,14 +32,18 @@ class AuditEvent:
     data: str
     previous_hash: str
     hash: str
+    event_id: int = 0
+    seal: str | None = None
+    seal_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where a claim's chain ends; a claim without events ends at GENESIS."""
+    """Where a claim's chain ends, and when; a claim without events ends at GENESIS."""
 
     sequence: int = 0
     hash: str = GENESIS
+    at: datetime | None = None
 
 
 def seal(draft: AuditDraft, head: Head) -> AuditEvent:

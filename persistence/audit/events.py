@@ -1,6 +1,7 @@
 """The audit trail in the database: appended to, read, never changed."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -10,24 +11,45 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.audit.chain import AuditEvent, Head
+from persistence.audit.seals import UNSEALED, Judgement, Seals
 from persistence.database.dialect import among
 from persistence.database.rows import row_of
 from persistence.tables import audit_events as events
 
 COLUMNS = tuple(events.c[name] for name in AuditEvent.__dataclass_fields__)
+GIVEN_BY_ITS_ROW = frozenset({"event_id", "seal", "seal_key"})
+APPENDING = 0xA0D17
+"""The advisory lock that everybody who appends shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """Events one after the other: how many, one hash over all their own, how many had no seal of ours."""
+
+    events: int
+    digest: str
+    unsealed: int
 
 
 class Audit:
     """Events by claim, by time, and all of them page by page."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection, seals: Seals = UNSEALED) -> None:
         self._connection = connection
+        self._seals = seals
 
     async def lock(self, chains: Collection[str]) -> None:
         """Wait until nobody else appends to these chains; on SQLite one writes at a time anyway."""
         if self._connection.dialect.name == "postgresql":
             keys = literal(sorted(map(_lock_key, chains)), ARRAY(BigInteger))
-            await self._connection.execute(select(func.pg_advisory_xact_lock(func.unnest(keys))))
+            shared = func.pg_advisory_xact_lock_shared(APPENDING)
+            await self._connection.execute(select(shared, func.pg_advisory_xact_lock(func.unnest(keys))))
+
+    async def settled(self) -> int:
+        """The number of the last event; who is about to append is waited for: none comes before it."""
+        if self._connection.dialect.name == "postgresql":
+            await self._connection.execute(select(func.pg_advisory_xact_lock(APPENDING)))
+        return await self._connection.scalar(select(func.max(events.c.event_id))) or 0
 
     async def heads(self, claim_ids: Collection[str]) -> Mapping[str, Head]:
         """Where the chains of some claims end."""
@@ -36,14 +58,19 @@ class Audit:
             .where(among(self._connection, events.c.claim_id, claim_ids))
             .group_by(events.c.claim_id)
         )
-        query = select(events.c.claim_id, events.c.sequence, events.c.hash).where(
+        query = select(events.c.claim_id, events.c.sequence, events.c.hash, events.c.at).where(
             tuple_(events.c.claim_id, events.c.sequence).in_(ends)
         )
-        return {row.claim_id: Head(row.sequence, row.hash) for row in await self._connection.execute(query)}
+        rows = await self._connection.execute(query)
+        return {row.claim_id: Head(row.sequence, row.hash, row.at) for row in rows}
 
     async def append(self, sealed: Iterable[AuditEvent]) -> None:
-        """Append events that know their place."""
-        await self._connection.execute(insert(events), [row_of(event) for event in sealed])
+        """Append events that know their place, each with the seal of the present key."""
+        await self._connection.execute(insert(events), [self._row(event) for event in sealed])
+
+    def _row(self, event: AuditEvent) -> dict[str, Any]:
+        written = {name: value for name, value in row_of(event).items() if name not in GIVEN_BY_ITS_ROW}
+        return written | self._seals.of_event(event.hash)
 
     async def of_claim(self, claim_id: str) -> Sequence[AuditEvent]:
         """A claim's events, oldest first."""
@@ -69,6 +96,29 @@ class Audit:
                 number += 1
                 total.update(one.encode())
         return number, total.hexdigest()
+
+    async def digest_between(self, first: int, last: int) -> Digest:
+        """The same over events by their numbers, which no clock can move."""
+        query = (
+            select(events.c.hash, events.c.seal, events.c.seal_key)
+            .where(events.c.event_id >= first, events.c.event_id <= last)
+            .order_by(events.c.event_id)
+        )
+        number, unsealed, total = 0, 0, sha256()
+        async with self._connection.stream(query) as rows:
+            async for row in rows:
+                number += 1
+                unsealed += self._seals.judge_event(*row) is not Judgement.TRUE
+                total.update(row.hash.encode())
+        return Digest(number, total.hexdigest(), unsealed)
+
+    async def first_after(self, moment: datetime) -> int:
+        """The number of the first event from a moment on, or of the one that will be next."""
+        found = await self._connection.scalar(
+            select(func.min(events.c.event_id)).where(events.c.at >= moment)
+        )
+        last = await self._connection.scalar(select(func.max(events.c.event_id)))
+        return found or (last or 0) + 1
 
     async def oldest(self) -> datetime | None:
         """When the trail begins."""

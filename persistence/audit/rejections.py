@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.audit.chain import AuditDraft, AuditEvent, Head, message_form, seal_all
 from persistence.audit.events import Audit
+from persistence.audit.seals import UNSEALED, Seals
 from persistence.audit.trail import RECEIVED, REJECTED
 from persistence.database.canonical import canonical
 from persistence.repositories.outbox import Outbox, OutboxEvent, event_id
@@ -61,12 +62,13 @@ def instance_chain(process_instance_key: int) -> str:
 class Rejections:
     """Writes rejections down, within the caller's transaction."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection, seals: Seals = UNSEALED) -> None:
         self._connection = connection
+        self._audit = Audit(connection, seals)
 
     async def keep(self, rejection: Rejection) -> None:
         """Keep it, and tell the queue; a job that comes again with the same broken input adds nothing."""
-        audit = Audit(self._connection)
+        audit = self._audit
         await audit.lock([rejection.chain])
         if await self._is_known(rejection):
             return

@@ -19,12 +19,15 @@ from domain.errors import DomainError
 from domain.outputs import audit_record, iso_time
 from domain.policy import Policy
 from domain.redaction import ADDRESS, NUMBER, REMOVED
-from domain.retention import LOG_YEARS_AT_LEAST, YEAR
-from persistence.audit.anchors import Anchor, Anchors, seal_of, span
+from persistence.audit.anchor_check import AnchorCheck, is_pruned
+from persistence.audit.anchors import Anchors, span
 from persistence.audit.chain import GENESIS, AuditEvent, is_sealed
+from persistence.audit.checkpoints import Checkpoint, Checkpoints
 from persistence.audit.cross_check import missed_decisions
 from persistence.audit.earlier_rules import bounds_problem, is_of_earlier_rules
 from persistence.audit.events import Audit
+from persistence.audit.guard_check import open_gaps
+from persistence.audit.seals import UNSEALED, Judgement, Seals
 from persistence.audit.trail import DECIDED, RECEIVED
 from persistence.repositories.policies import Policies
 from persistence.tables import audit_events, retry_decisions
@@ -33,7 +36,11 @@ PAGE = 1_000
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, DomainError)
 """What reading something can raise that was written by nobody of ours."""
-NOT_RETENTION = f"but retention removes none before {LOG_YEARS_AT_LEAST} years and none ahead of time"
+UNPROVEN = "bear no seal of a key that is set, and no signed anchor closes them in"
+PERHAPS = (
+    "an earlier version wrote them (the next daily anchor closes them in), their key is missing in "
+    "ENCRYPTION_KEYS, or somebody without the key wrote them"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,39 +53,71 @@ class AuditProblem:
 
 @dataclass(slots=True)
 class Tally:
-    """What a verification looked at."""
+    """What a verification looked at.
+
+    Events without a seal of a key that is set are `closed_in` by a signed anchor, or `unproven`.
+    """
 
     events: int = 0
     decisions: int = 0
     anchors: int = 0
     not_decided_again: int = 0
+    closed_in: int = 0
+    unproven: int = 0
 
 
 class Verification:
     """One walk through the whole trail; `tally` counts as it goes."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection, seals: Seals = UNSEALED) -> None:
         self._connection = connection
+        self._seals = seals
+        self._audit = Audit(connection, seals)
         self._policies: dict[tuple[str, str], Policy | None] = {}
         self.tally = Tally()
 
-    async def problems(self, now: datetime) -> AsyncIterator[AuditProblem]:
-        """Everything that is wrong, chain by chain, then day by day; a row that nobody can read ends it."""
+    async def problems(self, now: datetime, kept: Checkpoint | None = None) -> AsyncIterator[AuditProblem]:
+        """Everything that is wrong, chain by chain, then day by day, then against what was `kept` outside.
+
+        A row that nobody can read ends it.
+        """
         try:
-            async for problem in self._problems(now):
+            async for problem in self._problems(now, kept):
                 yield problem
         except DAMAGE as error:  # SQLite keeps any text where a time should be
             what = f"a row cannot be read ({type(error).__name__}): what comes after it was not looked at"
             yield AuditProblem("the trail", what)
 
-    async def _problems(self, now: datetime) -> AsyncIterator[AuditProblem]:
+    async def _problems(self, now: datetime, kept: Checkpoint | None) -> AsyncIterator[AuditProblem]:
         anchors = await Anchors(self._connection).all()
+        self.tally.anchors = len(anchors)
+        check = AnchorCheck(anchors, self._seals, now)
         pruned_until = max((span(a.day)[1] for a in anchors if is_pruned(a, now)), default=BEGINNING)
+        parts = (
+            self._gaps(),
+            self._wrong_chains(check, pruned_until),
+            self._missing(pruned_until),
+            self._wrong_anchors(check),
+            self._against(kept, check),
+        )
+        for part in parts:
+            async for problem in part:
+                yield problem
+
+    async def _gaps(self) -> AsyncIterator[AuditProblem]:
+        async for where, what in open_gaps(self._connection):
+            yield AuditProblem(where, what)
+
+    async def _wrong_chains(self, check: AnchorCheck, pruned_until: datetime) -> AsyncIterator[AuditProblem]:
         async for chain in self._chains():
-            for problem in chain_problems(chain, pruned_until):
+            for problem in (*chain_problems(chain, pruned_until), *self._seal_problems(chain, check)):
                 yield problem
             async for problem in self._wrong_decisions(chain):
                 yield problem
+        if self.tally.unproven and not check.signed:
+            yield AuditProblem("the trail", f"{self.tally.unproven} events {UNPROVEN}: {PERHAPS}")
+
+    async def _missing(self, pruned_until: datetime) -> AsyncIterator[AuditProblem]:
         cut = set()
         async for claim_id, problem in self._missing_trails(pruned_until):
             cut.add(claim_id)
@@ -87,14 +126,39 @@ class Verification:
             if claim_id not in cut:
                 what = f"{number} decisions are told of elsewhere, but were removed with their audit events"
                 yield AuditProblem(claim_id, what)
-        async for problem in self._wrong_anchors(anchors, now):
-            yield problem
+
+    async def _wrong_anchors(self, check: AnchorCheck) -> AsyncIterator[AuditProblem]:
+        async for anchor, what in check.problems(self._audit):
+            yield AuditProblem(f"anchor of {anchor.day}", what)
+
+    async def _against(self, kept: Checkpoint | None, check: AnchorCheck) -> AsyncIterator[AuditProblem]:
+        if kept is None:
+            return
+        checkpoints = Checkpoints(self._connection, self._seals)
+        if what := await checkpoints.problem(kept, pruned_through=check.pruned_through):
+            yield AuditProblem("the anchor kept outside", what)
+
+    def _seal_problems(self, chain: Sequence[AuditEvent], check: AnchorCheck) -> Iterator[AuditProblem]:
+        """Seals that do not fit; events without one are told of together while no anchor is signed."""
+        unproven = 0
+        for event in chain:
+            judged = self._seals.judge_event(event.hash, event.seal, event.seal_key)
+            if judged is Judgement.FALSE:
+                what = "its seal does not fit: it was written by somebody without the key"
+                yield AuditProblem(f"{event.claim_id} event {event.sequence}", what)
+            elif judged is Judgement.UNKNOWN:
+                is_proven = event.event_id <= check.proven_through
+                self.tally.closed_in += is_proven
+                unproven += not is_proven
+        self.tally.unproven += unproven
+        if unproven and check.signed:
+            yield AuditProblem(chain[0].claim_id, f"{unproven} of its events {UNPROVEN}: {PERHAPS}")
 
     async def _chains(self) -> AsyncIterator[Sequence[AuditEvent]]:
         """Each claim's events; a chain may reach over the end of a page."""
         kept: list[AuditEvent] = []
         place = ("", 0)
-        while page := await Audit(self._connection).page(place, PAGE):
+        while page := await self._audit.page(place, PAGE):
             place = page[-1].claim_id, page[-1].sequence
             for claim_id, part in groupby(page, key=lambda event: event.claim_id):
                 if kept and kept[0].claim_id != claim_id:
@@ -153,33 +217,6 @@ class Verification:
         for row in await self._connection.execute(query):
             where = f"{row.claim_id} event {row.audit_sequence}"
             yield row.claim_id, AuditProblem(where, "the decision is kept, but its event is gone")
-
-    async def _wrong_anchors(self, anchors: Sequence[Anchor], now: datetime) -> AsyncIterator[AuditProblem]:
-        previous = GENESIS
-        for anchor in anchors:
-            self.tally.anchors += 1
-            where = f"anchor of {anchor.day}"
-            if anchor.previous_hash != previous or anchor.hash != seal_of(
-                anchor.day, anchor.digest, anchor.previous_hash
-            ):
-                yield AuditProblem(where, "it was changed, or the anchor before it was changed or removed")
-            previous = anchor.hash
-            if is_pruned(anchor, now):
-                continue
-            if anchor.pruned_at is not None:
-                when = anchor.pruned_at.isoformat(timespec="seconds")
-                yield AuditProblem(where, f"it says that its events were removed at {when}, {NOT_RETENTION}")
-            if await self._digest(anchor) != anchor.digest:
-                yield AuditProblem(where, "the events of that day are not those that were anchored")
-
-    async def _digest(self, anchor: Anchor) -> str:
-        return (await Audit(self._connection).digest(*span(anchor.day)))[1]
-
-
-def is_pruned(anchor: Anchor, now: datetime) -> bool:
-    """Whether retention removed the day's events; a removal that it cannot have made excuses nothing."""
-    due = span(anchor.day)[1] + LOG_YEARS_AT_LEAST * YEAR
-    return anchor.pruned_at is not None and due <= anchor.pruned_at <= now
 
 
 def chain_problems(chain: Sequence[AuditEvent], pruned_until: datetime) -> Iterator[AuditProblem]:

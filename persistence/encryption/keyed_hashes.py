@@ -13,7 +13,7 @@ NAME_CHARACTERS = 32
 
 def keyed_hashes(cipher: Cipher, key_id: str, values: Iterable[str], *, purpose: str) -> frozenset[str]:
     """The hashes of the values under one of the cipher's keys; another purpose gives others."""
-    key = _derived(cipher, key_id, purpose)
+    key = derived_key(cipher, key_id, purpose)
     return frozenset(
         hmac.digest(key, value.encode(), hashlib.sha256).hex()[:HASH_CHARACTERS] for value in values
     )
@@ -24,7 +24,7 @@ def key_name(cipher: Cipher, key_id: str, *, purpose: str) -> str:
 
     A key that was replaced under the same id has another name.
     """
-    key = _derived(cipher, key_id, purpose)
+    key = derived_key(cipher, key_id, purpose)
     fingerprint = hmac.digest(key, b"fingerprint", hashlib.sha256).hex()[:FINGERPRINT_CHARACTERS]
     return f"{key_id[: NAME_CHARACTERS - FINGERPRINT_CHARACTERS - 1]}.{fingerprint}"
 
@@ -38,5 +38,6 @@ def under_every_key(cipher: Cipher, values: Iterable[str], *, purpose: str) -> M
     }
 
 
-def _derived(cipher: Cipher, key_id: str, purpose: str) -> bytes:
+def derived_key(cipher: Cipher, key_id: str, purpose: str) -> bytes:
+    """A key for one purpose; it tells nothing about the key it is derived from."""
     return hmac.digest(cipher.keys[key_id], purpose.encode(), hashlib.sha256)

@@ -9,10 +9,12 @@ from sqlalchemy import ColumnElement, and_, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.submission import Accepted, AccessDenied, AnswerLost, ProtocolMissing
+from persistence.audit.notes import Notes
 from persistence.database.dialect import among
 from persistence.tables import claims
 from persistence.tables import submission_attempts as attempts
 
+SENDING = "sending"
 NOT_SENT = "UNAVAILABLE"
 """Only rows of earlier versions hold it: of sends that a practice payer held, so that they never left."""
 EVERY_SEND = 2**31 - 1
@@ -47,8 +49,9 @@ _ROW = (attempts.c.attempt, attempts.c.started_at, attempts.c.outcome, attempts.
 class Attempts:
     """Sends by claim and by job."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection, notes: Notes) -> None:
         self._connection = connection
+        self._notes = notes
 
     async def of_job(self, job_key: int, claim_id: str) -> AttemptRow | None:
         """The last send of the claim that this job made, if any; a new broker counts its keys anew."""
@@ -58,13 +61,14 @@ class Attempts:
         return None if row is None else AttemptRow(*row)
 
     async def start(self, claim_id: str, job_key: int, *, now: datetime) -> int:
-        """Record that the claim is about to leave; returns the number of this send, from 1."""
+        """Record that the claim is about to leave, sealed; returns the number of this send, from 1."""
         last = await self._connection.scalar(
             select(func.max(attempts.c.attempt)).where(attempts.c.claim_id == claim_id)
         )
         number = (last or 0) + 1
         row = {"claim_id": claim_id, "attempt": number, "job_key": job_key, "started_at": now}
         await self._connection.execute(insert(attempts).values(row))
+        await self._notes.add(claim_id, SENDING, {"send": number, "job": str(job_key)}, now=now)
         return number
 
     async def finish(self, claim_id: str, attempt: int, result: AttemptResult, *, now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""The journal: what happened to which claim, in order, in words without patient data."""
+"""The journal: what happened to which claim, in order, in words without patient data; each line is sealed."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from datetime import datetime
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from persistence.audit.notes import Notes
 from persistence.database.rows import row_of
 from persistence.tables import claim_events as events
 
@@ -39,16 +40,18 @@ class JournalNote:
 class Journal:
     """Entries in the order they were written."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection, notes: Notes) -> None:
         self._connection = connection
+        self._notes = notes
 
     async def write(self, claim_id: str, event: str, detail: str, *, now: datetime) -> None:
-        """Append an entry."""
+        """Append an entry, and note it in the claim's audit trail."""
         row = {"claim_id": claim_id, "at": now, "event": event, "detail": detail}
         await self._connection.execute(insert(events).values(row))
+        await self._notes.add(claim_id, event, {"detail": detail}, now=now)
 
     async def write_all(self, notes: Iterable[JournalNote]) -> None:
-        """Append several entries."""
+        """Append the entries of decisions, which the trail holds already."""
         await self._connection.execute(insert(events), [row_of(note) for note in notes])
 
     async def since(self, sequence: int, limit: int = 200) -> Sequence[JournalEntry]:

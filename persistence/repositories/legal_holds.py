@@ -9,6 +9,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.redaction import redact
+from persistence.audit.notes import Notes
 from persistence.database.dialect import insert_into
 from persistence.tables import legal_holds as holds
 
@@ -27,19 +28,25 @@ class LegalHold:
 class LegalHolds:
     """Holds by claim."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection, notes: Notes) -> None:
         self._connection = connection
+        self._notes = notes
 
     async def place(self, hold: LegalHold) -> bool:
-        """Hold a claim, its reason redacted; False when it is held already."""
+        """Hold a claim, its reason redacted, and note it in its trail; False when it is held already."""
         row = {"claim_id": hold.claim_id, "reason": _redacted(hold.reason), "placed_at": hold.placed_at}
         statement = insert_into(self._connection, holds).values(row).on_conflict_do_nothing()
         placed = await self._connection.execute(statement.returning(holds.c.claim_id))
-        return placed.scalar_one_or_none() is not None
+        is_new = placed.scalar_one_or_none() is not None
+        if is_new:
+            await self._notes.add(hold.claim_id, "held", {"reason": row["reason"]}, now=hold.placed_at)
+        return is_new
 
-    async def release(self, claim_id: str) -> bool:
-        """Let a claim go; False when it was not held."""
+    async def release(self, claim_id: str, *, now: datetime) -> bool:
+        """Let a claim go, and note it in its trail; False when it was not held."""
         released = await self._connection.execute(delete(holds).where(holds.c.claim_id == claim_id))
+        if released.rowcount == 1:
+            await self._notes.add(claim_id, "released", {}, now=now)
         return released.rowcount == 1
 
     async def all(self) -> Sequence[LegalHold]:

@@ -19,6 +19,8 @@ audit_events = Table(
     Column("data", Text, nullable=False),
     Column("previous_hash", String(HASH_LENGTH), nullable=False),
     Column("hash", String(HASH_LENGTH), nullable=False),
+    Column("seal", String(32)),  # empty in rows of earlier versions
+    Column("seal_key", String(32)),
     UniqueConstraint("claim_id", "sequence", name="uq_audit_events_sequence"),
     Index("ix_audit_events_at", "at"),
 )
@@ -33,6 +35,11 @@ audit_anchors = Table(
     Column("hash", String(HASH_LENGTH), nullable=False),
     Column("anchored_at", UtcDateTime, nullable=False),
     Column("pruned_at", UtcDateTime),
+    Column("first_event", BigInteger),  # from here on empty in rows of earlier versions
+    Column("last_event", BigInteger),
+    Column("unsealed", Integer),
+    Column("signature", String(128)),
+    Column("signed_with", String(32)),
 )
 
 audit_permits = Table(

@@ -1,1 +1,1 @@
-"""Attacks that once got through, each with the input that did it."""
+"""Attacks: what a hostile input, a clumsy operator, a bad network or a wrong clock may try."""

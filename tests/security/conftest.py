@@ -1,4 +1,4 @@
-"""Every test here runs on SQLite and on PostgreSQL."""
+"""Every test here that asks for a database runs on SQLite and on PostgreSQL."""
 
 from tests.support.databases import database, empty_url, kind, postgres, postgres_url, store, url
 

@@ -13,11 +13,16 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from persistence.audit.seals import seals_of
 from persistence.database.engine import open_database, sqlite_url
+from persistence.encryption.keys import cipher_of, new_key
 from persistence.migrations import migrate
 from persistence.store import Store
 
 KINDS = ("sqlite", "postgresql")
+KEYS = new_key("test", random=bytes)
+"""As ENCRYPTION_KEYS: what the tests' stores seal their audit events with."""
+SEALS = seals_of(cipher_of(KEYS))
 _numbers = count(1)
 
 
@@ -133,5 +138,5 @@ async def database(url: str) -> AsyncIterator[AsyncEngine]:
 
 @pytest.fixture
 def store(database: AsyncEngine) -> Store:
-    """The store on it."""
-    return Store(database)
+    """The store on it, with keys of its own."""
+    return Store(database, SEALS)

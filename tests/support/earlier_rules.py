@@ -13,6 +13,7 @@ from persistence.database.canonical import canonical
 from persistence.repositories.draft import DecisionDraft
 from persistence.repositories.policies import Policies
 from tests.support.builders import NOW, draft
+from tests.support.databases import SEALS
 
 
 def said_otherwise(**asked: Any) -> DecisionDraft:
@@ -31,4 +32,4 @@ async def record_as_before(database: AsyncEngine, given: DecisionDraft) -> None:
     """Write the decision's trail as the version before did."""
     async with database.begin() as connection:
         await Policies(connection).keep([given.policy], now=NOW)
-        await Audit(connection).append(seal_all(map(_without_number, trail_of(given, 1)), Head()))
+        await Audit(connection, SEALS).append(seal_all(map(_without_number, trail_of(given, 1)), Head()))

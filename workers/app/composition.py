@@ -23,6 +23,7 @@ from gateways.sink import EventSink, SinkError
 from gateways.zeebe import engine
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, ZeebeConnection, open_channel
+from persistence.clock import DatabaseClock
 from persistence.database.engine import lacks_file, open_database
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import open_cipher, reading_cipher
@@ -48,6 +49,7 @@ from workers.policy import PolicySource
 from workers.runtime import Worker, WorkerOptions
 from workers.runtime.events import Listener, RuntimeEvent
 from workers.runtime.gate import Gate
+from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.relay import Relay, RelayTerms
 
 EVENTS_FILE = "events.jsonl"
@@ -72,6 +74,7 @@ class App:
     messages: ClaimMessages
     intake: Intake
     clock: Clock
+    clock_check: ClockCheck
     payer: PayerGateway
     channels: Mapping[str, PayerChannel]
     policy: PolicySource
@@ -104,6 +107,7 @@ class App:
             cipher=self.cipher,
             guides=GuideSearch(self.channels, self.cipher),
             periods=self.settings.retention.periods(),
+            clock_check=self.clock_check,
             idempotency=self.settings.idempotency,
             limits=JobLimits(self.settings.handler_limits, slowest(self.channels)),
             start_received=self.intake.start_received,
@@ -128,10 +132,23 @@ def find_cluster(settings: Settings) -> Cluster:
     return embedded(running)
 
 
-def clock_here(settings: Settings) -> Clock:
-    """The clock that claims live by: a running embedded engine's, which may be moved, else the wall's."""
+def clock_here(settings: Settings, store: Store) -> Clock:
+    """The clock that claims live by: a running embedded engine's, which may be moved, else the database's."""
     running = None if connection_from(settings.cluster) else engine.status(settings.engine.config())
-    return embedded(running).clock if running else WallClock()
+    return embedded(running).clock if running else shared_clock(settings, store)
+
+
+def shared_clock(settings: Settings, store: Store, machine: Clock | None = None) -> Clock:
+    """The database's time, by which all workers live, whatever their machines say."""
+    return DatabaseClock(store.time, machine or WallClock(), tolerance=settings.clocks.warn)
+
+
+def clock_check(settings: Settings, clock: Clock, machine: Clock | None = None) -> ClockCheck:
+    """The clocks that maintenance compares; an engine that may be moved is right by itself."""
+    if isinstance(clock, EngineClock):
+        return ClockCheck()
+    clocks = {"the database": clock, "this machine": machine or WallClock()}
+    return ClockCheck(clocks, settings.clocks.tolerance)
 
 
 def embedded(running: engine.RunningEngine) -> Cluster:
@@ -150,14 +167,17 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
         open_channel(cluster.connection) as channel,
     ):
         commands, cipher = ZeebeCommands(channel), opened_cipher(settings)
+        machine = cluster.clock
+        clock = shared_clock(settings, store, machine) if isinstance(machine, WallClock) else machine
         yield App(
             settings=settings,
             store=store,
             channel=channel,
             commands=commands,
             messages=ClaimMessages(store, commands),
-            intake=Intake(store, commands, cluster.clock, Reader(channels, terms), Batches(channels, cipher)),
-            clock=cluster.clock,
+            intake=Intake(store, commands, clock, Reader(channels, terms), Batches(channels, cipher)),
+            clock=clock,
+            clock_check=clock_check(settings, clock, machine),
             payer=practice or gateway_to(channels, store),
             channels=channels,
             policy=policy,
@@ -217,9 +237,9 @@ def jitter() -> random.Random:
 
 
 def relay_to(sink: EventSink, store: Store) -> Relay:
-    """A relay of this process."""
+    """A relay of this process; leases of relays on different machines end by one clock."""
     name = f"{socket.gethostname()[:40]}-{os.getpid()}"
-    return Relay(store, sink, WallClock(), RelayTerms(name))
+    return Relay(store, sink, DatabaseClock(store.time, WallClock()), RelayTerms(name))
 
 
 def opened_cipher(settings: Settings) -> Cipher:

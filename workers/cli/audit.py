@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from gateways.clock import WallClock
 from gateways.tiss.xml import as_text
 from persistence.audit.chain import AuditEvent
 from persistence.audit.rejections import instance_chain
@@ -54,7 +53,7 @@ def verify() -> None:
     async def go(store: Store) -> None:
         found = 0
         async with store.reading() as tx:
-            async for problem in tx.verification.problems(await WallClock().now()):
+            async for problem in tx.verification.problems(await tx.time()):
                 typer.echo(f"{problem.where}: {problem.what}")
                 found += 1
             tally = tx.verification.tally

@@ -22,10 +22,9 @@ def pending(
     """Retries that claims wait for, soonest first; of other processes too, until their time has come."""
 
     settings = read_settings()
-    clock = clock_here(settings)
 
     async def go(store: Store) -> None:
-        now = await clock.now()
+        now = await clock_here(settings, store).now()
         async with store.reading() as tx:
             found = await tx.decisions.pending(now, limit + 1)
             held = await _held(tx)

@@ -145,10 +145,9 @@ def _look(show: Callable[[Sequence[PayerView], datetime], None]) -> None:
     """Show what the database and PAYERS_FILE say; no engine is needed."""
     settings = read_settings()
     limits = limits_by_payer(configured(settings.payers.file, settings.environment))
-    clock = clock_here(settings)
 
     async def go(store: Store) -> None:
-        now = await clock.now()
+        now = await clock_here(settings, store).now()
         show(await overview(store, limits, now), now)
 
     with_store(go, settings)

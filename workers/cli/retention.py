@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from gateways.clock import WallClock
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
+from workers.app.composition import clock_check, shared_clock
 from workers.cli.application import DecidedClaimArgument, with_store
 from workers.config.settings import read_settings
 from workers.upkeep.retention import apply, preview, set_due_anchors
@@ -25,10 +25,12 @@ def run(
     periods = settings.retention.periods()
 
     async def go(store: Store) -> None:
-        now = await WallClock().now()
+        clock = shared_clock(settings, store)
+        now = await clock.now()
         if dry_run:
             _report(await preview(store, periods, now), "would be removed")
             return
+        await clock_check(settings, clock).agreed()
         await set_due_anchors(store, now)
         _report(await apply(store, periods, now), "removed")
 
@@ -42,7 +44,7 @@ def hold(
     """Legal hold: nothing of this claim is removed until it is released."""
 
     async def go(store: Store) -> None:
-        placed = LegalHold(claim.value, reason, await WallClock().now())
+        placed = LegalHold(claim.value, reason, await store.time())
         new = await store.run(lambda tx: tx.holds.place(placed))
         typer.echo(f"{claim} is {'now' if new else 'already'} on hold.")
 
@@ -54,7 +56,8 @@ def release(claim: DecidedClaimArgument) -> None:
     """End a claim's legal hold; what is past its period goes with the next run."""
 
     async def go(store: Store) -> None:
-        if not await store.run(lambda tx: tx.holds.release(claim.value)):
+        now = await store.time()
+        if not await store.run(lambda tx: tx.holds.release(claim.value, now=now)):
             _refuse(f"{claim} is not on hold: see `reenvio retention holds`.")
         typer.echo(f"{claim} is released.")
 
@@ -80,7 +83,7 @@ def unlock(
     """Forget failed operations of a process instance, so that they may start again."""
 
     async def go(store: Store) -> None:
-        now = await WallClock().now()
+        now = await store.time()
         forgotten = await store.run(lambda tx: tx.idempotency.forget_failed(str(instance), now=now))
         if not forgotten:
             _refuse(f"No operation of instance {instance} has failed for good: nothing to unlock.")

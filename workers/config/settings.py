@@ -12,6 +12,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 from bpmn.names import JobType
 from domain.errors import plain_words
 from persistence.database.engine import sqlite_url
+from workers.config.clocks import ClockSettings
 from workers.config.cluster import ClusterSettings
 from workers.config.engine import EngineSettings
 from workers.config.events import EventSettings
@@ -84,6 +85,7 @@ class Settings(GeneralSettings):
     api: ApiSettings = ApiSettings()
     events: EventSettings = EventSettings()
     retention: RetentionSettings = RetentionSettings()
+    clocks: ClockSettings = ClockSettings()
     idempotency: IdempotencySettings = IdempotencySettings()
     engine: EngineSettings = Field(default_factory=EngineSettings)
     cluster: ClusterSettings = ClusterSettings()

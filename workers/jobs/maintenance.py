@@ -1,34 +1,35 @@
 """What the maintenance processes ask for, on their timers: clean, anchor, remove, probe, start."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import structlog
 
 from bpmn.names import JobType, Variable
-from domain.ports import Clock
 from workers.jobs.services import Services
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Outcome
+from workers.runtime.outcome import Complete, Fail, Outcome
+from workers.upkeep.clocks import ClocksDisagree
 from workers.upkeep.probing import Probing
 from workers.upkeep.retention import apply, remove_expired_records, set_due_anchors
 
 log = structlog.get_logger(__name__)
+Work = Callable[[datetime], Awaitable[int]]
+CLOCKS_BACKOFF = timedelta(minutes=10)
 
 
 def clean_idempotency(services: Services) -> JobHandler:
     """Hourly: idempotency records past their time to live."""
-    return _maintenance(
-        JobType.CLEAN_IDEMPOTENCY, services.clock, lambda now: remove_expired_records(services.store, now)
+    return _timely(
+        JobType.CLEAN_IDEMPOTENCY, services, lambda now: remove_expired_records(services.store, now)
     )
 
 
 def anchor_audit(services: Services) -> JobHandler:
     """Daily: seal the audit events of the days that are over."""
-    return _maintenance(
-        JobType.ANCHOR_AUDIT, services.clock, lambda now: set_due_anchors(services.store, now)
-    )
+    return _timely(JobType.ANCHOR_AUDIT, services, lambda now: set_due_anchors(services.store, now))
 
 
 def apply_retention(services: Services) -> JobHandler:
@@ -40,7 +41,7 @@ def apply_retention(services: Services) -> JobHandler:
             log.info("retention_applied", **counted)
         return sum(removed.values())
 
-    return _maintenance(JobType.APPLY_RETENTION, services.clock, remove)
+    return _timely(JobType.APPLY_RETENTION, services, remove)
 
 
 def probe_payers(services: Services) -> JobHandler:
@@ -49,19 +50,37 @@ def probe_payers(services: Services) -> JobHandler:
     A run that takes longer than the cycle overlaps with the next without harm.
     """
     probing = Probing(services.store, services.payer_limits, services.waker, services.probe)
-    return _maintenance(JobType.PROBE_PAYERS, services.clock, probing.all, minutes=5)
+    return _maintenance(JobType.PROBE_PAYERS, services, probing.all, minutes=5)
 
 
 def start_claims(services: Services) -> JobHandler:
     """Every five minutes: start the claims whose message got lost between our commit and the engine."""
-    return _maintenance(JobType.START_CLAIMS, services.clock, lambda _now: services.start_received())
+    return _maintenance(JobType.START_CLAIMS, services, lambda _now: services.start_received())
 
 
-def _maintenance(
-    job_type: JobType, clock: Clock, work: Callable[[datetime], Awaitable[int]], *, minutes: int = 10
-) -> JobHandler:
+def _timely(job_type: JobType, services: Services, work: Work) -> JobHandler:
+    """Work that seals or removes by the time: it fails, and does nothing, while clocks disagree."""
+    handler = _maintenance(job_type, services, work)
+    lock = services.limits.applied_to(handler).lock
+
+    async def handle(job: Job) -> Outcome:
+        try:
+            await services.clock_check.agreed(_given_out(job, lock))
+        except ClocksDisagree as apart:
+            return Fail(f"{job.type}: {apart}", CLOCKS_BACKOFF)
+        return await handler.handle(job)
+
+    return replace(handler, handle=handle)
+
+
+def _given_out(job: Job, lock: timedelta) -> datetime | None:
+    """When the engine gave the job out, by its own clock."""
+    return datetime.fromtimestamp(job.deadline, UTC) - lock if job.deadline else None
+
+
+def _maintenance(job_type: JobType, services: Services, work: Work, *, minutes: int = 10) -> JobHandler:
     async def handle(_job: Job) -> Outcome:
-        return Complete({Variable.PROCESSED_COUNT: await work(await clock.now())})
+        return Complete({Variable.PROCESSED_COUNT: await work(await services.clock.now())})
 
     return JobHandler(
         type=job_type,

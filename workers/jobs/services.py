@@ -16,6 +16,7 @@ from workers.config.idempotency import IdempotencySettings
 from workers.jobs.limits import JobLimits
 from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
+from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.probing import Probe
 
 PolicyNow = Callable[[], Policy]
@@ -48,6 +49,7 @@ class Services:
     cipher: Cipher | None = None
     guides: GuideSearch | None = None
     periods: Periods = field(default_factory=Periods)
+    clock_check: ClockCheck = field(default_factory=ClockCheck)
     idempotency: IdempotencySettings = field(default_factory=IdempotencySettings)
     limits: JobLimits = field(default_factory=JobLimits)
     start_received: Callable[[], Awaitable[int]] = nothing_received

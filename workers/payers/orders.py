@@ -6,7 +6,10 @@ from datetime import datetime
 
 from domain.breaker import Breaker
 from domain.errors import Trouble
+from domain.outputs import iso_time
 from domain.payer_status import PayerState, PayerStatus
+from domain.redaction import redact
+from persistence.audit.notes import payer_chain
 from persistence.store import Store, Transaction
 from workers.payers.admission import PayerChange, locked
 from workers.payers.limits import LimitsByPayer
@@ -77,6 +80,15 @@ class Orders:
         async def obey(tx: Transaction) -> PayerChange:
             await self._require(tx, payer_id)
             payer = await locked(tx, payer_id, self.limits.of(payer_id), now)
-            return await payer.change(order(payer.breaker))
+            change = await payer.change(order(payer.breaker))
+            await tx.notes.add(payer_chain(payer_id), "ordered", _told(change), now=now)
+            return change
 
         return await self.store.run(obey)
+
+
+def _told(change: PayerChange) -> dict[str, object]:
+    """What an order changed, for the payer's trail."""
+    after = change.after
+    until = iso_time(after.next_try_at) if after.next_try_at else None
+    return {"from": change.before.state, "to": after.state, "reason": redact(after.reason), "until": until}

@@ -34,16 +34,17 @@ async def remove_expired_records(store: Store, now: datetime) -> int:
 
 async def set_due_anchors(store: Store, now: datetime) -> int:
     """Anchor every day that is over and settled; returns how many were set."""
+    last = await store.run(lambda tx: tx.audit.settled())
     number = 0
-    while await store.run(lambda tx: _set_next_anchor(tx, now)):
+    while await store.run(lambda tx: _set_next_anchor(tx, now, last)):
         number += 1
     return number
 
 
-async def _set_next_anchor(tx: Transaction, now: datetime) -> bool:
+async def _set_next_anchor(tx: Transaction, now: datetime, last_event: int) -> bool:
     day = await tx.anchors.due(now)
     if day is not None:
-        await tx.anchors.set(day, now=now)
+        await tx.anchors.set(day, now=now, last_event=last_event)
     return day is not None
 
 

@@ -10,6 +10,7 @@ from persistence.audit.rejections import Rejection
 from persistence.database.trouble import DatabaseError
 from persistence.store import PAUSES_SECONDS, Store, Transaction
 from tests.support.builders import CLAIM, NOW, draft, later
+from tests.support.databases import SEALS
 
 AT_ONCE = 8
 
@@ -28,12 +29,12 @@ async def test_no_job_loses_the_race_for_its_claims_chain(database: AsyncEngine)
             await tx.decision_log.record([draft(job_key=job_key), draft("CLM-002-2", job_key=job_key)])
 
     async def once(job_key: int) -> None:
-        async with Store(database).transaction() as tx:
+        async with Store(database, SEALS).transaction() as tx:
             await asyncio.sleep(0)
             await decide(tx, job_key)
 
     await asyncio.gather(*(once(key) for key in range(AT_ONCE)))
-    async with Store(database).reading() as tx:
+    async with Store(database, SEALS).reading() as tx:
         events = await tx.audit.of_claim(CLAIM)
         assert [event.sequence for event in events] == list(range(1, len(events) + 1))
         assert len({event.job_key for event in events}) == AT_ONCE
@@ -46,11 +47,11 @@ async def test_groups_that_name_the_same_claims_in_another_order_do_not_block_ea
     names = [f"CLM-004-{n}" for n in range(6)]
 
     async def once(order: list[str]) -> None:
-        async with Store(database).transaction() as tx:
+        async with Store(database, SEALS).transaction() as tx:
             await tx.decision_log.record([draft(name) for name in order])
 
     await asyncio.gather(*(once(order) for order in (names, names[::-1]) * 4))
-    async with Store(database).reading() as tx:
+    async with Store(database, SEALS).reading() as tx:
         assert [await tx.decisions.count(name) for name in names] == [8] * 6
 
 

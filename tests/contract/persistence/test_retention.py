@@ -57,7 +57,7 @@ EVERYTHING = {
 async def test_a_dry_run_counts_and_removes_nothing(stories: Store) -> None:
     counted = await preview(stories, PERIODS, SIX_YEARS)
     assert counted["claims"] == counted["decisions"] == counted["sends"] == 1
-    assert counted["audit events"] == 6
+    assert counted["audit events"] == 7
     assert counted["payloads of sends"] == 2
     assert await preview(stories, PERIODS, SIX_YEARS) == counted
     assert await about(stories, OLD) == EVERYTHING | {"outbox"}
@@ -75,9 +75,12 @@ async def test_a_run_removes_what_the_dry_run_counted(stories: Store) -> None:
 async def test_a_claim_on_legal_hold_keeps_everything(stories: Store) -> None:
     await apply(stories, PERIODS, SIX_YEARS)
     assert await about(stories, HELD) == EVERYTHING | {"outbox", "legal_holds"}
-    assert await stories.run(lambda tx: tx.holds.release(HELD))
+    assert await stories.run(lambda tx: tx.holds.release(HELD, now=SIX_YEARS))
     await apply(stories, PERIODS, SIX_YEARS)
-    assert await about(stories, HELD) == set()
+    async with stories.reading() as tx:
+        [kept] = await tx.audit.of_claim(HELD)
+    assert "released" in kept.data  # that it was is new, and stays
+    assert await about(stories, HELD) == {"audit_events"}
 
 
 async def test_after_a_run_the_audit_trail_still_verifies(stories: Store) -> None:
@@ -94,7 +97,7 @@ async def test_a_verification_beside_a_run_sees_the_trail_of_one_moment(
     async with database.begin() as connection:  # something to report before the run
         for statement in (
             "INSERT INTO audit_permits VALUES ('audit_events:UPDATE')",
-            f"UPDATE audit_events SET job_key = 0 WHERE claim_id = '{HELD}' AND sequence = 1",  # noqa: S608
+            f"UPDATE audit_events SET job_key = 9 WHERE claim_id = '{HELD}' AND sequence = 1",  # noqa: S608
             "DELETE FROM audit_permits",
         ):
             await connection.execute(text(statement))
@@ -102,7 +105,7 @@ async def test_a_verification_beside_a_run_sees_the_trail_of_one_moment(
         found = tx.verification.problems(SIX_YEARS)
         assert (await anext(found)).where == f"{HELD} event 1"
         removed = await apply(stories, PERIODS, SIX_YEARS)
-        assert removed["audit events"] == 6
+        assert removed["audit events"] == 7
         assert [problem async for problem in found] == []
 
 
@@ -179,7 +182,7 @@ async def test_a_hold_is_placed_once_and_released_once(store: Store) -> None:
     assert [await store.run(lambda tx: tx.holds.place(hold)) for _ in range(2)] == [True, False]
     async with store.reading() as tx:
         assert await tx.holds.all() == [hold]
-    assert [await store.run(lambda tx: tx.holds.release(OLD)) for _ in range(2)] == [True, False]
+    assert [await store.run(lambda tx: tx.holds.release(OLD, now=NOW)) for _ in range(2)] == [True, False]
 
 
 async def test_the_reason_of_a_hold_names_the_case_and_no_person(store: Store) -> None:

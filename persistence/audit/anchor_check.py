@@ -1,0 +1,90 @@
+"""Whether the daily anchors still are what was signed, and how far they prove the events before them."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from domain.retention import LOG_YEARS_AT_LEAST, YEAR
+from persistence.audit.anchors import Anchor, seal_of, span
+from persistence.audit.chain import GENESIS
+from persistence.audit.events import Audit
+from persistence.audit.seals import Judgement, Seals
+
+NOT_RETENTION = f"but retention removes none before {LOG_YEARS_AT_LEAST} years and none ahead of time"
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorCheck:
+    """All anchors, oldest first; whatever is before the newest that is signed is proven by it."""
+
+    anchors: Sequence[Anchor]
+    seals: Seals
+    now: datetime
+
+    @property
+    def signed(self) -> Sequence[int]:
+        """The places of the anchors that bear our signature."""
+        return [place for place, anchor in enumerate(self.anchors) if self._judged(anchor) is Judgement.TRUE]
+
+    @property
+    def proven_through(self) -> int:
+        """The number of the last event that an anchor with our signature holds."""
+        return max((self.anchors[place].last_event or 0 for place in self.signed), default=0)
+
+    @property
+    def pruned_through(self) -> int:
+        """The number of the last event that an anchor holds whose events retention removed."""
+        pruned = (anchor.last_event or 0 for anchor in self.anchors if is_pruned(anchor, self.now))
+        return max(pruned, default=0)
+
+    async def problems(self, audit: Audit) -> AsyncIterator[tuple[Anchor, str]]:
+        """What is wrong with which anchor."""
+        previous, next_event = GENESIS, None
+        for place, anchor in enumerate(self.anchors):
+            for what in (*self._chain_problems(anchor, previous, next_event), *self._key_problems(place)):
+                yield anchor, what
+            previous = anchor.hash
+            next_event = next_event if anchor.last_event is None else anchor.last_event + 1
+            if is_pruned(anchor, self.now):
+                continue
+            if anchor.pruned_at is not None:
+                when = anchor.pruned_at.isoformat(timespec="seconds")
+                yield anchor, f"it says that its events were removed at {when}, {NOT_RETENTION}"
+            if await _digest(audit, anchor) != anchor.digest:
+                yield anchor, "the events of that day are not those that were anchored"
+
+    def _chain_problems(self, anchor: Anchor, previous: str, next_event: int | None) -> Iterator[str]:
+        if anchor.previous_hash != previous or anchor.hash != seal_of(anchor):
+            yield "it was changed, or the anchor before it was changed or removed"
+        if anchor.first_event is not None and next_event not in (None, anchor.first_event):
+            yield f"it begins with event {anchor.first_event}, where {next_event} is the next"
+
+    def _key_problems(self, place: int) -> Iterator[str]:
+        anchor, signed = self.anchors[place], self.signed
+        judged = self._judged(anchor)
+        if judged is Judgement.FALSE:
+            yield "its signature does not fit: it was made without the key"
+        elif judged is Judgement.UNKNOWN and self._must_be_signed(place):
+            yield "it bears no signature of a key that is set, and no later anchor proves it"
+        elif judged is Judgement.TRUE and place != signed[0] and anchor.unsealed:
+            yield f"{anchor.unsealed} of its events bore no seal of ours when it was set"
+
+    def _must_be_signed(self, place: int) -> bool:
+        """Whether nothing after it proves it; those of earlier versions were never signed."""
+        signed = self.signed
+        return place > signed[-1] if signed else self.anchors[place].last_event is not None
+
+    def _judged(self, anchor: Anchor) -> Judgement:
+        return self.seals.judge_anchor(anchor.hash, anchor.signature, anchor.signed_with)
+
+
+def is_pruned(anchor: Anchor, now: datetime) -> bool:
+    """Whether retention removed the day's events; a removal that it cannot have made excuses nothing."""
+    due = span(anchor.day)[1] + LOG_YEARS_AT_LEAST * YEAR
+    return anchor.pruned_at is not None and due <= anchor.pruned_at <= now
+
+
+async def _digest(audit: Audit, anchor: Anchor) -> str:
+    if anchor.last_event is None or anchor.first_event is None:
+        return (await audit.digest(*span(anchor.day)))[1]
+    return (await audit.digest_between(anchor.first_event, anchor.last_event)).digest

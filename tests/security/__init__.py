@@ -1,0 +1,1 @@
+"""Attacks: hostile input, a clumsy operator, a bad network; each named after what it cannot do."""

@@ -23,7 +23,7 @@ def read_duration(text: str) -> timedelta | None:
 
 
 def within_reach(moment: datetime, now: datetime) -> datetime:
-    """The moment, or the last one that may be asked for: a row or a clock may hold the end of the calendar."""
+    """The moment, or the last that may be asked for: a row may hold the end of the calendar."""
     return min(moment, now + LONGEST_AHEAD)
 
 

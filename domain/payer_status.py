@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from domain.durations import within_reach
 
@@ -52,9 +52,9 @@ class PayerStatus:
 
     def bounded(self, now: datetime) -> "PayerStatus":
         """The status as it can be reckoned with: no moment of it lies further ahead than any may."""
-        moments = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        far = {name: at for name, at in moments.items() if isinstance(at, datetime) and at > now}
-        return replace(self, **{name: within_reach(at, now) for name, at in far.items()})
+        values: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        moments = {name: at for name, at in values.items() if isinstance(at, datetime)}
+        return replace(self, **(values | {name: within_reach(at, now) for name, at in moments.items()}))
 
     def renewed(self, now: datetime) -> "PayerStatus":
         """A healthy payer's status: its wishes, the pace, the timers and the last probe's answer are kept."""

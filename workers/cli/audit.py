@@ -17,6 +17,7 @@ from persistence.repositories.payloads import open_payload
 from persistence.store import Store
 from workers.app.composition import opened_reading_cipher
 from workers.cli.application import DecidedClaimArgument, OptionalDecidedClaim, with_store
+from workers.cli.output import tell
 from workers.config.settings import read_settings
 
 FOUND = 1
@@ -39,10 +40,10 @@ def show(claim: OptionalDecidedClaim = None, instance: InstanceOption = None) ->
         async with store.reading() as tx:
             events = await tx.audit.of_claim(chain)
         if not events:
-            typer.echo(f"Nothing was decided about {chain} here.", err=True)
+            tell(f"Nothing was decided about {chain} here.", err=True)
             raise typer.Exit(FOUND)
         for event in events:
-            typer.echo(_line(event))
+            tell(_line(event))
 
     with_store(go)
 
@@ -55,13 +56,13 @@ def verify() -> None:
         found = 0
         async with store.reading() as tx:
             async for problem in tx.verification.problems(await WallClock().now()):
-                typer.echo(f"{problem.where}: {problem.what}")
+                tell(f"{problem.where}: {problem.what}")
                 found += 1
             tally = tx.verification.tally
         seen = f"{tally.events} events, {tally.decisions} decisions, {tally.anchors} daily anchors"
-        typer.echo(f"{seen}: {f'{found} problems' if found else 'all as they were written'}.")
+        tell(f"{seen}: {f'{found} problems' if found else 'all as they were written'}.")
         if earlier := tally.not_decided_again:
-            typer.echo(f"{earlier} decisions were made by an earlier version of the rules: {NOT_AGAIN}.")
+            tell(f"{earlier} decisions were made by an earlier version of the rules: {NOT_AGAIN}.")
         raise typer.Exit(FOUND if found else 0)
 
     with_store(go)
@@ -85,10 +86,10 @@ def export(
         async with store.reading() as tx:
             lines = [line + "\n" async for line in tx.export.lines(claim.value, opened)]
         if not lines:
-            typer.echo(f"Nothing is kept about {claim} here: compare the id; nothing was written.", err=True)
+            tell(f"Nothing is kept about {claim} here: compare the id; nothing was written.", err=True)
             raise typer.Exit(FOUND)
         _write(lines, output)
-        typer.echo(f"{len(lines)} records of {claim}.", err=True)
+        tell(f"{len(lines)} records of {claim}.", err=True)
 
     with_store(go, settings)
 

@@ -23,6 +23,7 @@ from workers.claims.messages import (
 from workers.claims.protocols import Protocols, status_lines
 from workers.cli.application import ClaimArgument, DecidedClaimArgument, with_app, with_store
 from workers.cli.decided import decided_facts, foreign_review, pending
+from workers.cli.output import tell
 from workers.cli.steer import cancel, resolve, retry_now
 from workers.cli.submit import read_file, submit
 from workers.cli.tables import print_table
@@ -52,7 +53,7 @@ def start(claim: ClaimArgument, payer: Annotated[str, typer.Option(help="The pay
 
     async def go(app: App) -> None:
         new = await app.messages.start(claim, payer)
-        typer.echo(f"{claim} {'is on its way' if new else 'was started before; nothing to do'}.")
+        tell(f"{claim} {'is on its way' if new else 'was started before; nothing to do'}.")
 
     with_app(go)
 
@@ -72,11 +73,11 @@ def list_claims(
             in_review = [claim.claim_id for claim in claims if claim.state is ClaimState.IN_REVIEW]
             teams = await tx.reviews.teams(in_review)
         if not claims:
-            typer.echo(NO_INCIDENTS if incidents else "No claims: hand one in with `reenvio claim submit`.")
+            tell(NO_INCIDENTS if incidents else "No claims: hand one in with `reenvio claim submit`.")
             return
         print_table(COLUMNS, [(*_cells(claim), teams.get(claim.claim_id, "")) for claim in claims[:limit]])
         if len(claims) > limit:
-            typer.echo(f"The newest {limit}; there are more: see --limit, --state, --payer.")
+            tell(f"The newest {limit}; there are more: see --limit, --state, --payer.")
 
     with_store(go)
 
@@ -99,9 +100,9 @@ def show(claim: DecidedClaimArgument) -> None:
         facts = ours | decided_facts(decisions, sends.get(claim.value, 0 if found else None))
         facts |= {} if found else foreign_review(reviews, decisions)
         for name, value in facts.items():
-            typer.echo(f"{name:10}{value}")
+            tell(f"{name:10}{value}")
         for entry in story:
-            typer.echo(f"{_time(entry.at)}  {entry.event:18}  {entry.detail}")
+            tell(f"{_time(entry.at)}  {entry.event:18}  {entry.detail}")
 
     with_store(go)
 
@@ -113,11 +114,11 @@ def protocol(claim: ClaimArgument, number: ProtocolOption = None) -> None:
     async def go(app: App) -> None:
         told = await _protocols(app).ask(claim, number)
         for line in status_lines(told.situation):
-            typer.echo(line)
+            tell(line)
         if told.is_news:
             told.require_own()
             found = f"PROTOCOL_RECOVERED --protocol {told.situation.protocol}"
-            typer.echo(f"It is {claim}'s own batch: `reenvio claim review {claim} {found}` takes it over.")
+            tell(f"It is {claim}'s own batch: `reenvio claim review {claim} {found}` takes it over.")
 
     with_app(go, quiet=False)
 
@@ -147,7 +148,7 @@ def review(
         before = await find_claim(app.store, claim)
         await app.messages.decide_review(claim, decision, protocol_number=found)
         after = await confirmed(app.store, before, kept=KEEP_WISH)
-        typer.echo(f"{claim}: the process took {decision}; it is {after.state} now.")
+        tell(f"{claim}: the process took {decision}; it is {after.state} now.")
 
     with_app(go, quiet=not recovers)
 

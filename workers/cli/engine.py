@@ -14,7 +14,8 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from domain.durations import LONGEST_AHEAD, read_duration
 from gateways.clock import EngineClock
 from gateways.zeebe import engine
-from workers.cli.errors import plain_errors, say
+from workers.cli.errors import plain_errors
+from workers.cli.output import say
 from workers.config.settings import read_engine_settings
 
 engine_app = typer.Typer(help="The embedded Zeebe broker.", no_args_is_help=True)

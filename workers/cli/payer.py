@@ -15,6 +15,7 @@ from domain.refusals import Refusal
 from persistence.store import Store
 from workers.app.composition import App, clock_here
 from workers.cli.application import with_app, with_store
+from workers.cli.output import tell
 from workers.cli.tables import print_table
 from workers.config.settings import read_settings
 from workers.payers.admission import PayerChange
@@ -46,7 +47,7 @@ def list_payers() -> None:
 
     def show_all(views: Sequence[PayerView], now: datetime) -> None:
         if not views:
-            typer.echo("No payers yet: set PAYERS_FILE, or send a first claim.")
+            tell("No payers yet: set PAYERS_FILE, or send a first claim.")
             return
         names = ("payer", "state", "why", "next try", "held", "under way", "pace", "maintenance")
         print_table(names, [_cells(view, now) for view in views])
@@ -63,7 +64,7 @@ def show(payer: PayerArgument) -> None:
         if not found:
             raise UnknownPayer(payer)
         for name, value in _facts(found[0], now).items():
-            typer.echo(f"{name:22} {value}")
+            tell(f"{name:22} {value}")
 
     _look(show_one)
 
@@ -93,9 +94,7 @@ def resume(payer: PayerArgument) -> None:
         _done(change, CREDENTIALS_TRIED if app.payer_limits.of(payer).needs_proof else "takes claims again")
         if stuck := await app.store.look(lambda tx: tx.incidents.count(payer)):
             claims = "1 claim stands on an incident" if stuck == 1 else f"{stuck} claims stand on incidents"
-            typer.echo(
-                f"{claims}: `reenvio claim resolve --payer {payer}` lets them go on (--dry-run shows)."
-            )
+            tell(f"{claims}: `reenvio claim resolve --payer {payer}` lets them go on (--dry-run shows).")
 
     with_app(go, quiet=False)
 
@@ -124,8 +123,8 @@ def probe(payer: Annotated[str | None, typer.Argument(help="One payer; all when 
         woken = await (probing.one(payer, now) if payer else probing.all(now))
         for view in await overview(app.store, app.payer_limits, now):
             if payer in (None, view.status.payer_id):
-                typer.echo(f"{view.status.payer_id} {_answer(view)}; {view.status.state}.")
-        typer.echo(f"{woken} claims were woken.")
+                tell(f"{view.status.payer_id} {_answer(view)}; {view.status.state}.")
+        tell(f"{woken} claims were woken.")
 
     with_app(go, quiet=False)
 
@@ -171,7 +170,7 @@ async def _confirm(app: App, payer: str, *, yes: bool) -> None:
 def _done(change: PayerChange, what: str) -> None:
     after = change.after
     log.warning("payer_order", payer=after.payer_id, by=_who(), state=after.state, why=after.reason)
-    typer.echo(f"Payer {after.payer_id} {what}.")
+    tell(f"Payer {after.payer_id} {what}.")
 
 
 def _who() -> str:

@@ -9,6 +9,7 @@ from gateways.clock import WallClock
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
 from workers.cli.application import DecidedClaimArgument, with_store
+from workers.cli.output import tell
 from workers.config.settings import read_settings
 from workers.upkeep.retention import apply, preview, set_due_anchors
 
@@ -44,7 +45,7 @@ def hold(
     async def go(store: Store) -> None:
         placed = LegalHold(claim.value, reason, await WallClock().now())
         new = await store.run(lambda tx: tx.holds.place(placed))
-        typer.echo(f"{claim} is {'now' if new else 'already'} on hold.")
+        tell(f"{claim} is {'now' if new else 'already'} on hold.")
 
     with_store(go)
 
@@ -56,7 +57,7 @@ def release(claim: DecidedClaimArgument) -> None:
     async def go(store: Store) -> None:
         if not await store.run(lambda tx: tx.holds.release(claim.value)):
             _refuse(f"{claim} is not on hold: see `reenvio retention holds`.")
-        typer.echo(f"{claim} is released.")
+        tell(f"{claim} is released.")
 
     with_store(go)
 
@@ -68,7 +69,7 @@ def holds() -> None:
     async def go(store: Store) -> None:
         async with store.reading() as tx:
             for placed in await tx.holds.all():
-                typer.echo(f"{placed.claim_id}  {placed.placed_at:%Y-%m-%d}  {placed.reason}")
+                tell(f"{placed.claim_id}  {placed.placed_at:%Y-%m-%d}  {placed.reason}")
 
     with_store(go)
 
@@ -84,16 +85,16 @@ def unlock(
         forgotten = await store.run(lambda tx: tx.idempotency.forget_failed(str(instance), now=now))
         if not forgotten:
             _refuse(f"No operation of instance {instance} has failed for good: nothing to unlock.")
-        typer.echo(f"{forgotten} operations of instance {instance} may start again: retry it in Operate.")
+        tell(f"{forgotten} operations of instance {instance} may start again: retry it in Operate.")
 
     with_store(go)
 
 
 def _report(numbers: Mapping[str, int], verb: str) -> None:
     for name, number in numbers.items():
-        typer.echo(f"{number:>10}  {name} {verb}")
+        tell(f"{number:>10}  {name} {verb}")
 
 
 def _refuse(why: str) -> None:
-    typer.echo(why, err=True)
+    tell(why, err=True)
     raise typer.Exit(REFUSED)

@@ -16,6 +16,7 @@ from workers.claims.confirmation import confirmed
 from workers.claims.incidents import StuckClaims
 from workers.claims.messages import KEEP_WISH, find_claim
 from workers.cli.application import ClaimArgument, OptionalClaim, with_app
+from workers.cli.output import tell
 from workers.payers.waking import KEEP as KEEP_WAKE_UP
 
 CORRECTABLE = (Variable.DEADLINE, Variable.RETRY_COUNT, Variable.LAST_SUBMISSION_TIME)
@@ -28,7 +29,7 @@ def retry_now(claim: ClaimArgument) -> None:
     async def go(app: App) -> None:
         waiting = await app.messages.waiting(claim)
         await app.messages.wake(waiting)
-        typer.echo(woken(waiting, await confirmed(app.store, waiting, kept=KEEP_WAKE_UP)))
+        tell(woken(waiting, await confirmed(app.store, waiting, kept=KEEP_WAKE_UP)))
 
     with_app(go)
 
@@ -51,7 +52,7 @@ def cancel(
         ended = await confirmed(app.store, found, kept=KEEP_WISH, done=lambda row: row.state.is_final)
         if ended.state is not ClaimState.CANCELLED:
             raise ClaimRefusal(f"{claim} was not cancelled: it is {ended.state}.")
-        typer.echo(f"{claim} is cancelled.")
+        tell(f"{claim} is cancelled.")
 
     with_app(go)
 
@@ -75,7 +76,7 @@ def resolve(
     async def go(app: App) -> None:
         chosen = [await find_claim(app.store, claim)] if claim else await _stuck_at(app, payer)
         if dry_run:
-            typer.echo("\n".join(map(_line, chosen)) or "No claim stands on an incident.")
+            tell("\n".join(map(_line, chosen)) or "No claim stands on an incident.")
         elif claim:
             await _resolve_one(app, chosen[0], corrected)
         else:
@@ -91,7 +92,7 @@ async def _stuck_at(app: App, payer: str | None) -> Sequence[ClaimRow]:
 
 async def _resolve_one(app: App, claim: ClaimRow, corrected: Mapping[str, object]) -> None:
     await StuckClaims(app.store, app.commands).resolve(claim, await app.clock.now(), corrected)
-    typer.echo(f"{claim.claim_id} goes on: the engine has begun its task again.")
+    tell(f"{claim.claim_id} goes on: the engine has begun its task again.")
 
 
 async def _resolve_all(app: App, claims: Sequence[ClaimRow]) -> None:
@@ -102,8 +103,8 @@ async def _resolve_all(app: App, claims: Sequence[ClaimRow]) -> None:
             await _resolve_one(app, claim, {})
         except ClaimRefusal as refusal:
             refused += 1
-            typer.echo(str(refusal), err=True)
-    typer.echo(f"{len(claims) - refused} of {len(claims)} claims go on.")
+            tell(str(refusal), err=True)
+    tell(f"{len(claims) - refused} of {len(claims)} claims go on.")
     if refused:
         raise typer.Exit(Trouble.exit_code)
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from gateways.clock import WallClock
-from gateways.tiss.xml import as_text
+from gateways.tiss.excerpt import Excerpt, WantedPerson, excerpt
 from persistence.audit.chain import AuditEvent
 from persistence.audit.rejections import instance_chain
 from persistence.repositories.payloads import open_payload
@@ -74,17 +74,22 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A file instead of the terminal.")
     ] = None,
+    card: Annotated[str | None, typer.Option(help="Only the person with this numeroCarteira.")] = None,
+    guide: Annotated[str | None, typer.Option(help="Only the person whose guide has this number.")] = None,
+    whole_batch: Annotated[bool, typer.Option("--whole-batch", help="All persons of the batch.")] = False,
 ) -> None:
-    """Everything kept about a claim, its file in clear, as JSON Lines: for access requests (LGPD art. 18)."""
+    """What is kept about a claim, one person's guides in clear, as JSON Lines: for LGPD art. 18."""
+    if sum((card is not None, guide is not None, whole_batch)) > 1:
+        raise typer.BadParameter("name one person by --card or by --guide, or take the --whole-batch")
     settings = read_settings()
-    cipher = opened_reading_cipher(settings)
-
-    def opened(ciphertext: str) -> str:
-        return as_text(open_payload(cipher, claim.value, ciphertext))
+    cipher, wanted = opened_reading_cipher(settings), WantedPerson(card, guide, whole_batch)
 
     async def go(store: Store) -> None:
         async with store.reading() as tx:
-            lines = [line + "\n" async for line in tx.export.lines(claim.value, opened)]
+            sealed = await tx.payloads.find(claim.value)
+            file = excerpt(open_payload(cipher, claim.value, sealed), wanted) if sealed else Excerpt("")
+            found = [line async for line in tx.export.lines(claim.value, lambda _: file.text)]
+        lines = [file.without_others(line) + "\n" for line in found]
         if not lines:
             tell(f"Nothing is kept about {claim} here: compare the id; nothing was written.", err=True)
             raise typer.Exit(FOUND)

@@ -23,8 +23,18 @@ from workers.claims.messages import (
 from workers.claims.protocols import Protocols, status_lines
 from workers.cli.application import ClaimArgument, DecidedClaimArgument, with_app, with_store
 from workers.cli.decided import decided_facts, foreign_review, pending
+from workers.cli.operator import (
+    FOR_GOOD,
+    ByOption,
+    ReasonOption,
+    Subject,
+    YesOption,
+    ordered,
+    require_yes,
+    signed,
+)
 from workers.cli.output import tell
-from workers.cli.steer import cancel, resolve, retry_now
+from workers.cli.steer import cancel, described, resolve, retry_now
 from workers.cli.submit import read_file, submit
 from workers.cli.tables import print_table
 
@@ -41,6 +51,12 @@ NO_INCIDENTS = (
 ARRIVAL = {
     AtPayer.YES: "the payer has it; its protocol is missing",
     AtPayer.MAYBE: "may have arrived: the answer to a send was lost",
+}
+MEANT = {
+    ReviewDecision.RESEND: "It is sent to its payer again, and its retries are counted anew.",
+    ReviewDecision.CORRECTED: "It is sent to its payer again, with the corrected file where one is given.",
+    ReviewDecision.WRITE_OFF: "It is written off: nothing is sent any more, and nobody is asked again.",
+    ReviewDecision.PROTOCOL_RECOVERED: "It ends as accepted, under the protocol that is given or on record.",
 }
 ProtocolOption = Annotated[
     str | None, typer.Option("--protocol", help="The number; default: the one a damaged answer names.")
@@ -132,6 +148,9 @@ def review(
     unchecked: Annotated[
         bool, typer.Option("--unchecked", help="Take the number as given: you have seen the receipt.")
     ] = False,
+    reason: ReasonOption = None,
+    by: ByOption = None,
+    yes: YesOption = False,
 ) -> None:
     """Decide a claim in review: resend, corrected, write off, or protocol recovered."""
     recovers = decision is ReviewDecision.PROTOCOL_RECOVERED
@@ -139,15 +158,20 @@ def review(
         raise typer.BadParameter("a file is for CORRECTED", param_hint="--file")
     if unchecked and not recovers:
         raise typer.BadParameter("this is for PROTOCOL_RECOVERED", param_hint="--unchecked")
+    given = signed(reason, by)
 
     async def go(app: App) -> None:
-        if file:
-            await app.intake.correct(claim, read_file(file, app.intake.reader.terms.max_bytes))
-        asks = recovers and not unchecked
-        found = await _protocols(app).recovered(claim, number) if asks else number
         before = await find_claim(app.store, claim)
-        await app.messages.decide_review(claim, decision, protocol_number=found)
-        after = await confirmed(app.store, before, kept=KEEP_WISH)
+        require_yes(f"{described(before)} {MEANT[decision]} {FOR_GOOD}", yes=yes)
+        action = f"review {decision}{' unchecked' if unchecked else ''}"
+        async with ordered(app.store, action, Subject(str(claim)), given, await app.clock.now()):
+            if file:
+                await app.intake.correct(claim, read_file(file, app.intake.reader.terms.max_bytes))
+            asks = recovers and not unchecked
+            found = await _protocols(app).recovered(claim, number) if asks else number
+            before = await find_claim(app.store, claim)
+            await app.messages.decide_review(claim, decision, protocol_number=found)
+            after = await confirmed(app.store, before, kept=KEEP_WISH)
         tell(f"{claim}: the process took {decision}; it is {after.state} now.")
 
     with_app(go, quiet=not recovers)

@@ -71,6 +71,7 @@ class GeneralSettings(Topic):
     )
     database_url: str | None = Field(default=None, repr=False)
     encryption_keys: SecretStr | None = None
+    operator: str | None = Field(default=None, validation_alias="REENVIO_OPERATOR", max_length=120)
     policy_file: Path | None = None
     handler_limits: LimitsByType = Field(default={})
     drain_seconds: float = Field(default=20.0, ge=0, le=A_DAY)

@@ -209,11 +209,12 @@ def _credentials(view: PayerView) -> str:
 
 
 def _facts(view: PayerView, now: datetime) -> dict[str, object]:
-    status = view.status
+    status, order = view.status, view.last_order
     return {
         "payer": status.payer_id,
         "state": f"{status.state} since {moment(status.changed_at)}",
         "why": status.reason or "-",
+        "last order": f"{moment(order.at)} {order}" if order else "-",
         "failures in a row": _failures(view),
         "openings in a row": status.openings,
         "next try": moment(status.next_try_at) or "-",

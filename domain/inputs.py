@@ -7,6 +7,7 @@ from datetime import UTC, datetime, tzinfo
 
 from domain.claim import ClaimId, ClaimIdForm
 from domain.decision import RetryRequest
+from domain.durations import YEARS
 from domain.errors import InvalidInput
 from domain.legible import legible
 from domain.policy import EmptyError, Policy
@@ -25,7 +26,6 @@ _CODE = re.compile(r"[A-Za-z]{2,12}:[\w.\-]{1,64}", re.ASCII)
 _ZONE_NAME = re.compile(r"\[[\w/+\-]{1,40}\]$")
 _DIGIT = re.compile(r"\d")
 _SHOWN_MAX = 80
-_YEARS = range(2000, 9000)  # with room to add and subtract waits
 _CLAIM_ID_EXAMPLES = {ClaimIdForm.CLM: "CLM-001-1234567890", ClaimIdForm.REFERENCE: "GUIDE-A17"}
 
 
@@ -159,7 +159,7 @@ def _instant(text: str, zone: tzinfo) -> datetime | None:
         moment = (time if time.tzinfo else time.replace(tzinfo=zone)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return moment if moment.year in _YEARS else None
+    return moment if moment.year in YEARS else None
 
 
 def shown(value: object) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from domain.durations import read_duration
+from domain.durations import LONGEST_AHEAD, read_duration
 from domain.refusals import malformed, unprocessable
 
 _FORM = "Write 48h, or a moment such as 2026-01-15T18:00:00-03:00 (in a URL, + is written %2B)."
@@ -36,6 +36,13 @@ def moment_ahead(field: str, text: str, now: datetime, zone: tzinfo) -> datetime
         raise malformed(
             field, "it is neither a moment nor a duration", rule="ISO 8601", remedy=_FORM
         ) from error
+    if moment > now + LONGEST_AHEAD:
+        raise unprocessable(
+            field,
+            "it lies too far ahead",
+            rule=f"at most {LONGEST_AHEAD.days // 365} years ahead",
+            remedy="Give an earlier one, or leave it out.",
+        )
     if moment <= now:
         raise unprocessable(
             field,

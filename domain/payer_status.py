@@ -1,9 +1,11 @@
 """What is known about a payer's health, and the limits within which it is sent to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
+
+from domain.durations import within_reach
 
 AHEAD = timedelta(seconds=30)
 SLOTS_AHEAD, PAGE = 10, 100
@@ -47,6 +49,12 @@ class PayerStatus:
     proven: bool = False
     probed_at: datetime | None = None
     probe_up: bool | None = None
+
+    def bounded(self, now: datetime) -> "PayerStatus":
+        """The status as it can be reckoned with: no moment of it lies further ahead than any may."""
+        values: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        moments = {name: at for name, at in values.items() if isinstance(at, datetime)}
+        return replace(self, **(values | {name: within_reach(at, now) for name, at in moments.items()}))
 
     def renewed(self, now: datetime) -> "PayerStatus":
         """A healthy payer's status: its wishes, the pace, the timers and the last probe's answer are kept."""

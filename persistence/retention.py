@@ -37,6 +37,7 @@ from persistence.tables import (
     error_statistics,
     legal_holds,
     notices,
+    operator_orders,
     outbox,
     retry_decisions,
     reviews,
@@ -89,6 +90,7 @@ AREAS = (
     Area("sends", RecordKind.HISTORY, submission_attempts, submission_attempts.c.started_at),
     Area("reviews", RecordKind.HISTORY, reviews, reviews.c.opened_at),
     Area("notices", RecordKind.HISTORY, notices, notices.c.recorded_at),
+    Area("operators' orders", RecordKind.LOG, operator_orders, operator_orders.c.at),
     CLAIMS,
     Area("published events", RecordKind.PUBLISHED, outbox, outbox.c.published_at),
 )

@@ -43,6 +43,7 @@ from persistence.repositories.incidents import Incidents
 from persistence.repositories.journal import Journal
 from persistence.repositories.leases import Leases
 from persistence.repositories.legal_holds import LegalHolds
+from persistence.repositories.operator_orders import OperatorOrders
 from persistence.repositories.outbox import Outbox
 from persistence.repositories.payers import Payers
 from persistence.repositories.payloads import Payloads
@@ -89,6 +90,7 @@ class Transaction:
         self.journal = Journal(connection, self.notes)
         self.leases = Leases(connection)
         self.notices = Notices(connection)
+        self.orders = OperatorOrders(connection)
         self.outbox = Outbox(connection)
         self.payers = Payers(connection)
         self.payloads = Payloads(connection)

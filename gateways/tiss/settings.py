@@ -5,11 +5,13 @@ import ipaddress
 import re
 import tomllib
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Self
 from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     AwareDatetime,
     BaseModel,
     ConfigDict,
@@ -21,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from domain.durations import YEARS
 from domain.errors import Trouble, plain_words
 from gateways.tiss.hours import PostingHours, Zone
 from gateways.tiss.judgement import AnswerHash
@@ -28,7 +31,17 @@ from gateways.tiss.names import Encoding, Version
 from gateways.tiss.parties import Login, Provider, ProviderKind
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]
+Minutes = Annotated[float, Field(gt=0, le=60 * 24 * 366)]
 _MD5 = re.compile(r"[0-9a-fA-F]{32}")
+
+
+def _in_reach(moment: datetime) -> datetime:
+    if moment.year not in YEARS:
+        raise ValueError(f"choose a moment of the years {YEARS[0]} to {YEARS[-1]}")
+    return moment
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_in_reach)]
 
 
 class PayerSettingsError(Trouble):
@@ -62,8 +75,8 @@ class Timeouts(_Part):
 class MaintenanceWindow(_Part):
     """A planned maintenance: nothing is sent from its start to its end."""
 
-    start: AwareDatetime
-    end: AwareDatetime
+    start: Moment
+    end: Moment
 
     @model_validator(mode="after")
     def _ends_after_it_starts(self) -> Self:
@@ -77,8 +90,8 @@ class BreakerSettings(_Part):
 
     failures: int = Field(default=5, ge=1)
     unclear_failures: int = Field(default=10, ge=1)
-    first_wait_minutes: float = Field(default=5, gt=0)
-    longest_wait_minutes: float = Field(default=60, gt=0)
+    first_wait_minutes: Minutes = 5
+    longest_wait_minutes: Minutes = 60
     waiting_share: float = Field(default=0.5, ge=0.1, le=1)
 
 

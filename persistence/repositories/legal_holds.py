@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.redaction import redact
 from persistence.audit.notes import Notes
 from persistence.database.dialect import insert_into
+from persistence.database.rows import row_of
 from persistence.tables import legal_holds as holds
 
 _CASE = re.compile(r"(?<!\d)(\d{7}-\d\d\.\d{4}\.\d\.\d\d\.\d{4})(?!\d)")
@@ -23,6 +24,10 @@ class LegalHold:
     claim_id: str
     reason: str
     placed_at: datetime
+    placed_by: str | None = None
+
+
+COLUMNS = tuple(holds.c[name] for name in LegalHold.__dataclass_fields__)
 
 
 class LegalHolds:
@@ -34,7 +39,7 @@ class LegalHolds:
 
     async def place(self, hold: LegalHold) -> bool:
         """Hold a claim, its reason redacted, and note it in its trail; False when it is held already."""
-        row = {"claim_id": hold.claim_id, "reason": _redacted(hold.reason), "placed_at": hold.placed_at}
+        row = row_of(hold) | {"reason": _redacted(hold.reason)}
         statement = insert_into(self._connection, holds).values(row).on_conflict_do_nothing()
         placed = await self._connection.execute(statement.returning(holds.c.claim_id))
         is_new = placed.scalar_one_or_none() is not None
@@ -51,8 +56,14 @@ class LegalHolds:
 
     async def all(self) -> Sequence[LegalHold]:
         """Every hold, oldest first."""
-        query = select(holds.c.claim_id, holds.c.reason, holds.c.placed_at).order_by(holds.c.placed_at)
+        query = select(*COLUMNS).order_by(holds.c.placed_at)
         return [LegalHold(*row) for row in await self._connection.execute(query)]
+
+    async def find(self, claim_id: str) -> LegalHold | None:
+        """A claim's hold, if there is one."""
+        found = await self._connection.execute(select(*COLUMNS).where(holds.c.claim_id == claim_id))
+        row = found.one_or_none()
+        return None if row is None else LegalHold(*row)
 
 
 def _redacted(reason: str) -> str:

@@ -13,6 +13,7 @@ from persistence.tables.claims import (
 )
 from persistence.tables.decisions import retry_decisions
 from persistence.tables.idempotency import idempotency_records
+from persistence.tables.operators import operator_orders
 from persistence.tables.outbox import leases, outbox
 from persistence.tables.payers import payer_sends, payer_status, payer_waits
 from persistence.tables.retention import error_statistics, legal_holds
@@ -31,6 +32,7 @@ __all__ = [
     "legal_holds",
     "metadata",
     "notices",
+    "operator_orders",
     "outbox",
     "payer_sends",
     "payer_status",

@@ -18,6 +18,7 @@ outbox = Table(
     Column("payload", Text, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     Column("published_at", UtcDateTime),
+    Column("set_aside_at", UtcDateTime),
     Index("ix_outbox_unpublished", "position", sqlite_where=UNPUBLISHED, postgresql_where=UNPUBLISHED),
     Index("ix_outbox_published_at", "published_at", sqlite_where=PUBLISHED, postgresql_where=PUBLISHED),
 )

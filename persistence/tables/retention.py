@@ -11,6 +11,7 @@ legal_holds = Table(
     Column("claim_id", String(CLAIM_ID_LENGTH), primary_key=True),
     Column("reason", Text, nullable=False),
     Column("placed_at", UtcDateTime, nullable=False),
+    Column("placed_by", String(256)),
 )
 
 error_statistics = Table(

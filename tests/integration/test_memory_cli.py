@@ -112,8 +112,8 @@ async def test_a_claim_with_an_id_of_another_form_is_shown_held_and_exported(
     code, out, _ = await terminal.run("audit", "show", "GUIDE/2025:0017")
     assert (code, "DECIDED" in out) == (0, True)
     assert (await terminal.run("audit", "export", "GUIDE/2025:0017"))[2] == "9 records of GUIDE/2025:0017.\n"
-    for command in (("hold", "GUIDE/2025:0017", "--reason", "asked for"), ("release", "GUIDE/2025:0017")):
-        assert (await terminal.run("retention", *command))[0] == 0
+    for command in (("hold", "GUIDE/2025:0017"), ("release", "GUIDE/2025:0017", "--yes")):
+        assert (await terminal.run("retention", *command, "--reason", "asked for"))[0] == 0
     code, _, err = await terminal.run("audit", "show", "no-digit")
     assert (code, "CLM-001-1234567890" in err) == (2, True)
 
@@ -298,14 +298,15 @@ async def test_a_claim_nobody_knows_is_one_line(terminal: Terminal) -> None:
     assert (code, err) == (1, "Nothing was decided about CLM-9-9 here.\n")
 
 
-async def test_a_claim_is_held_listed_and_released(terminal: Terminal) -> None:
+async def test_a_claim_is_held_listed_and_released(terminal: Terminal, store: Store) -> None:
+    await store.record(draft())
     _, out, _ = await terminal.run("retention", "hold", CLAIM, "--reason", "case 7")
     assert out == f"{CLAIM} is now on hold.\n"
     _, out, _ = await terminal.run("retention", "holds")
     assert out.split()[0] == CLAIM
-    code, _, _ = await terminal.run("retention", "release", CLAIM)
-    assert code == 0
-    code, _, err = await terminal.run("retention", "release", CLAIM)
+    release = ("retention", "release", CLAIM, "--reason", "case 7 is over", "--yes")
+    assert (await terminal.run(*release))[0] == 0
+    code, _, err = await terminal.run(*release)
     assert (code, err) == (1, f"{CLAIM} is not on hold: see `reenvio retention holds`.\n")
 
 
@@ -313,7 +314,7 @@ async def test_retention_counts_first_and_then_removes(terminal: Terminal, store
     await store.record(draft(now=draft().decision.decided_at.replace(year=2015)))
     _, out, _ = await terminal.run("retention", "run", "--dry-run")
     assert "1  decisions would be removed" in out
-    _, out, _ = await terminal.run("retention", "run")
+    _, out, _ = await terminal.run("retention", "run", "--reason", "month's end", "--yes")
     assert "1  decisions removed" in out
     assert "6  audit events removed" in out
 
@@ -333,7 +334,7 @@ async def test_the_relay_says_how_far_behind_it_is_and_carries(
 
 
 async def test_nothing_to_unlock_is_one_line(terminal: Terminal) -> None:
-    code, _, err = await terminal.run("retention", "unlock", "42")
+    code, _, err = await terminal.run("retention", "unlock", "42", "--reason", "mended")
     assert (code, err) == (1, "No operation of instance 42 has failed for good: nothing to unlock.\n")
 
 

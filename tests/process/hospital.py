@@ -19,6 +19,7 @@ from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url
 from persistence.repositories.claims import ClaimRow
 from tests.process.stage import eventually
+from tests.support.orders import answered
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CARD, DOCTOR, PAYER, file_bytes, file_text
 from workers.api import serving_api
@@ -88,7 +89,7 @@ class Hospital:
 
     async def reenvio(self, *arguments: str) -> tuple[int, str]:
         """Run a command as a person would; its exit code and all it said."""
-        return await reenvio(self.environment, *arguments)
+        return await reenvio(self.environment, *answered(*arguments))
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:

@@ -23,6 +23,7 @@ from persistence.encryption.cipher import Cipher
 from persistence.repositories.payloads import seal_payload
 from tests.process.records import Record
 from tests.process.stage import Claim, Stage, eventually
+from tests.support.orders import answered
 from workers.payers.limits import LimitsByPayer
 
 DENIED = AccessDenied("UNAUTHORIZED - login or password is wrong", "FAULT:LoginInvalido")
@@ -60,7 +61,7 @@ def reenvio(stage: Stage, broker_config: engine.EngineConfig) -> Reenvio:
 
     async def run(*arguments: str) -> tuple[int | None, str]:
         child = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "workers.cli", *arguments),
+            *(sys.executable, "-m", "workers.cli", *answered(*arguments)),
             env=environment,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,

@@ -17,6 +17,7 @@ from tests.process.hospital import reenvio as command_line
 from tests.process.payer_line import PASSWORD, Lines, Payer
 from tests.process.records import Records
 from tests.process.stage import eventually
+from tests.support.orders import answered
 from tests.support.tiss_samples import PAYER, PROVIDER
 
 WELL = PayerScenario(registro_ans=PAYER)
@@ -129,7 +130,7 @@ async def test_people_see_and_steer_payers_from_the_command_line(
         environment = {**environment_of(stage.settings, broker_config.home), "COLUMNS": "300"}
 
         async def reenvio(*arguments: str) -> tuple[str, int]:
-            code, said = await command_line(environment, "payer", *arguments)
+            code, said = await command_line(environment, *answered("payer", *arguments))
             return said, code
 
         said, code = await reenvio("pause", payer.id, "--reason", "month's end")
@@ -138,8 +139,9 @@ async def test_people_see_and_steer_payers_from_the_command_line(
         await stage.reaches(held, ClaimState.WAITING)
         assert payer.id in (await reenvio("list"))[0]
         assert "month's end" in (await reenvio("show", payer.id))[0]
-        refused, code = await reenvio("trip", payer.id)  # claims wait, and nobody says yes
-        assert (code, "1 claims wait" in refused) == (1, True)
+        unconfirmed = ("payer", "trip", payer.id, "--reason", "claims wait, and nobody says yes")
+        code, refused = await command_line(environment, *unconfirmed)
+        assert (code, "1 claims wait" in refused) == (2, True)
         assert (payer.sent, payer.verdicts(accepted)) == ([accepted.id.value], ["taken"])
         assert (await reenvio("resume", payer.id))[1] == 0
         await payer.all_accepted([held])

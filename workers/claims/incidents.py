@@ -110,7 +110,8 @@ def _moved_on(claim: ClaimRow) -> ClaimRefusal:
 
 async def _note_resolved(tx: Transaction, claim: ClaimRow, stuck: StuckJob, now: datetime) -> None:
     await tx.incidents.clear(claim.claim_id, stuck)
-    line = f"a person let {stuck.element_id} begin again"
+    ordered = await tx.orders.latest_of_claim(claim.claim_id)
+    line = f"{stuck.element_id} begins again, on order: {ordered or 'none is on record'}"
     await tx.journal.write(claim.claim_id, "incident_resolved", line, now=now)
 
 
@@ -122,5 +123,7 @@ async def _close(tx: Transaction, claim_id: str, stuck: StuckJob, now: datetime)
         return False
     await tx.payers.release(claim_id)
     if await tx.claims.close(claim_id, ClaimState.CANCELLED, now=now, reason=None):
-        await tx.journal.write(claim_id, "cancelled", "closed by a person; its process had ended", now=now)
+        ordered = await tx.orders.latest_of_claim(claim_id)
+        line = f"its process had ended; closed on order: {ordered or 'none is on record'}"
+        await tx.journal.write(claim_id, "cancelled", line, now=now)
     return True

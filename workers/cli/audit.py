@@ -9,13 +9,14 @@ from typing import Annotated
 
 import typer
 
-from gateways.tiss.xml import as_text
+from gateways.tiss.excerpt import Excerpt, WantedPerson, excerpt
 from persistence.audit.chain import AuditEvent
 from persistence.audit.rejections import instance_chain
 from persistence.repositories.payloads import open_payload
 from persistence.store import Store
 from workers.app.composition import opened_reading_cipher
 from workers.cli.application import DecidedClaimArgument, OptionalDecidedClaim, with_store
+from workers.cli.output import tell
 from workers.config.settings import read_settings
 
 FOUND = 1
@@ -38,10 +39,10 @@ def show(claim: OptionalDecidedClaim = None, instance: InstanceOption = None) ->
         async with store.reading() as tx:
             events = await tx.audit.of_claim(chain)
         if not events:
-            typer.echo(f"Nothing was decided about {chain} here.", err=True)
+            tell(f"Nothing was decided about {chain} here.", err=True)
             raise typer.Exit(FOUND)
         for event in events:
-            typer.echo(_line(event))
+            tell(_line(event))
 
     with_store(go)
 
@@ -54,13 +55,13 @@ def verify() -> None:
         found = 0
         async with store.reading() as tx:
             async for problem in tx.verification.problems(await tx.time()):
-                typer.echo(f"{problem.where}: {problem.what}")
+                tell(f"{problem.where}: {problem.what}")
                 found += 1
             tally = tx.verification.tally
         seen = f"{tally.events} events, {tally.decisions} decisions, {tally.anchors} daily anchors"
-        typer.echo(f"{seen}: {f'{found} problems' if found else 'all as they were written'}.")
+        tell(f"{seen}: {f'{found} problems' if found else 'all as they were written'}.")
         if earlier := tally.not_decided_again:
-            typer.echo(f"{earlier} decisions were made by an earlier version of the rules: {NOT_AGAIN}.")
+            tell(f"{earlier} decisions were made by an earlier version of the rules: {NOT_AGAIN}.")
         raise typer.Exit(FOUND if found else 0)
 
     with_store(go)
@@ -72,22 +73,27 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A file instead of the terminal.")
     ] = None,
+    card: Annotated[str | None, typer.Option(help="Only the person with this numeroCarteira.")] = None,
+    guide: Annotated[str | None, typer.Option(help="Only the person whose guide has this number.")] = None,
+    whole_batch: Annotated[bool, typer.Option("--whole-batch", help="All persons of the batch.")] = False,
 ) -> None:
-    """Everything kept about a claim, its file in clear, as JSON Lines: for access requests (LGPD art. 18)."""
+    """What is kept about a claim, one person's guides in clear, as JSON Lines: for LGPD art. 18."""
+    if sum((card is not None, guide is not None, whole_batch)) > 1:
+        raise typer.BadParameter("name one person by --card or by --guide, or take the --whole-batch")
     settings = read_settings()
-    cipher = opened_reading_cipher(settings)
-
-    def opened(ciphertext: str) -> str:
-        return as_text(open_payload(cipher, claim.value, ciphertext))
+    cipher, wanted = opened_reading_cipher(settings), WantedPerson(card, guide, whole_batch)
 
     async def go(store: Store) -> None:
         async with store.reading() as tx:
-            lines = [line + "\n" async for line in tx.export.lines(claim.value, opened)]
+            sealed = await tx.payloads.find(claim.value)
+            file = excerpt(open_payload(cipher, claim.value, sealed), wanted) if sealed else Excerpt("")
+            found = [line async for line in tx.export.lines(claim.value, lambda _: file.text)]
+        lines = [file.without_others(line) + "\n" for line in found]
         if not lines:
-            typer.echo(f"Nothing is kept about {claim} here: compare the id; nothing was written.", err=True)
+            tell(f"Nothing is kept about {claim} here: compare the id; nothing was written.", err=True)
             raise typer.Exit(FOUND)
         _write(lines, output)
-        typer.echo(f"{len(lines)} records of {claim}.", err=True)
+        tell(f"{len(lines)} records of {claim}.", err=True)
 
     with_store(go, settings)
 

@@ -23,7 +23,18 @@ from workers.claims.messages import (
 from workers.claims.protocols import Protocols, status_lines
 from workers.cli.application import ClaimArgument, DecidedClaimArgument, with_app, with_store
 from workers.cli.decided import decided_facts, foreign_review, pending
-from workers.cli.steer import cancel, resolve, retry_now
+from workers.cli.operator import (
+    FOR_GOOD,
+    ByOption,
+    ReasonOption,
+    Subject,
+    YesOption,
+    ordered,
+    require_yes,
+    signed,
+)
+from workers.cli.output import tell
+from workers.cli.steer import cancel, described, resolve, retry_now
 from workers.cli.submit import read_file, submit
 from workers.cli.tables import print_table
 
@@ -41,6 +52,12 @@ ARRIVAL = {
     AtPayer.YES: "the payer has it; its protocol is missing",
     AtPayer.MAYBE: "may have arrived: the answer to a send was lost",
 }
+MEANT = {
+    ReviewDecision.RESEND: "It is sent to its payer again, and its retries are counted anew.",
+    ReviewDecision.CORRECTED: "It is sent to its payer again, with the corrected file where one is given.",
+    ReviewDecision.WRITE_OFF: "It is written off: nothing is sent any more, and nobody is asked again.",
+    ReviewDecision.PROTOCOL_RECOVERED: "It ends as accepted, under the protocol that is given or on record.",
+}
 ProtocolOption = Annotated[
     str | None, typer.Option("--protocol", help="The number; default: the one a damaged answer names.")
 ]
@@ -52,7 +69,7 @@ def start(claim: ClaimArgument, payer: Annotated[str, typer.Option(help="The pay
 
     async def go(app: App) -> None:
         new = await app.messages.start(claim, payer)
-        typer.echo(f"{claim} {'is on its way' if new else 'was started before; nothing to do'}.")
+        tell(f"{claim} {'is on its way' if new else 'was started before; nothing to do'}.")
 
     with_app(go)
 
@@ -72,11 +89,11 @@ def list_claims(
             in_review = [claim.claim_id for claim in claims if claim.state is ClaimState.IN_REVIEW]
             teams = await tx.reviews.teams(in_review)
         if not claims:
-            typer.echo(NO_INCIDENTS if incidents else "No claims: hand one in with `reenvio claim submit`.")
+            tell(NO_INCIDENTS if incidents else "No claims: hand one in with `reenvio claim submit`.")
             return
         print_table(COLUMNS, [(*_cells(claim), teams.get(claim.claim_id, "")) for claim in claims[:limit]])
         if len(claims) > limit:
-            typer.echo(f"The newest {limit}; there are more: see --limit, --state, --payer.")
+            tell(f"The newest {limit}; there are more: see --limit, --state, --payer.")
 
     with_store(go)
 
@@ -99,9 +116,9 @@ def show(claim: DecidedClaimArgument) -> None:
         facts = ours | decided_facts(decisions, sends.get(claim.value, 0 if found else None))
         facts |= {} if found else foreign_review(reviews, decisions)
         for name, value in facts.items():
-            typer.echo(f"{name:10}{value}")
+            tell(f"{name:10}{value}")
         for entry in story:
-            typer.echo(f"{_time(entry.at)}  {entry.event:18}  {entry.detail}")
+            tell(f"{_time(entry.at)}  {entry.event:18}  {entry.detail}")
 
     with_store(go)
 
@@ -113,11 +130,11 @@ def protocol(claim: ClaimArgument, number: ProtocolOption = None) -> None:
     async def go(app: App) -> None:
         told = await _protocols(app).ask(claim, number)
         for line in status_lines(told.situation):
-            typer.echo(line)
+            tell(line)
         if told.is_news:
             told.require_own()
             found = f"PROTOCOL_RECOVERED --protocol {told.situation.protocol}"
-            typer.echo(f"It is {claim}'s own batch: `reenvio claim review {claim} {found}` takes it over.")
+            tell(f"It is {claim}'s own batch: `reenvio claim review {claim} {found}` takes it over.")
 
     with_app(go, quiet=False)
 
@@ -131,6 +148,9 @@ def review(
     unchecked: Annotated[
         bool, typer.Option("--unchecked", help="Take the number as given: you have seen the receipt.")
     ] = False,
+    reason: ReasonOption = None,
+    by: ByOption = None,
+    yes: YesOption = False,
 ) -> None:
     """Decide a claim in review: resend, corrected, write off, or protocol recovered."""
     recovers = decision is ReviewDecision.PROTOCOL_RECOVERED
@@ -138,16 +158,21 @@ def review(
         raise typer.BadParameter("a file is for CORRECTED", param_hint="--file")
     if unchecked and not recovers:
         raise typer.BadParameter("this is for PROTOCOL_RECOVERED", param_hint="--unchecked")
+    given = signed(reason, by)
 
     async def go(app: App) -> None:
-        if file:
-            await app.intake.correct(claim, read_file(file, app.intake.reader.terms.max_bytes))
-        asks = recovers and not unchecked
-        found = await _protocols(app).recovered(claim, number) if asks else number
         before = await find_claim(app.store, claim)
-        await app.messages.decide_review(claim, decision, protocol_number=found)
-        after = await confirmed(app.store, before, kept=KEEP_WISH)
-        typer.echo(f"{claim}: the process took {decision}; it is {after.state} now.")
+        require_yes(f"{described(before)} {MEANT[decision]} {FOR_GOOD}", yes=yes)
+        action = f"review {decision}{' unchecked' if unchecked else ''}"
+        async with ordered(app.store, action, Subject(str(claim)), given, await app.clock.now()):
+            if file:
+                await app.intake.correct(claim, read_file(file, app.intake.reader.terms.max_bytes))
+            asks = recovers and not unchecked
+            found = await _protocols(app).recovered(claim, number) if asks else number
+            before = await find_claim(app.store, claim)
+            await app.messages.decide_review(claim, decision, protocol_number=found)
+            after = await confirmed(app.store, before, kept=KEEP_WISH)
+        tell(f"{claim}: the process took {decision}; it is {after.state} now.")
 
     with_app(go, quiet=not recovers)
 

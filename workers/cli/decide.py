@@ -11,10 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from domain.decision import Retry
-from domain.durations import read_duration
+from domain.durations import YEARS, read_duration
 from domain.errors import DomainError, InvalidInput
 from domain.outputs import error_code, iso_time
 from domain.policy import Policy
+from workers.cli.output import tell
 from workers.policy import load_policy
 from workers.policy.ruling import Question, Ruling, outcome_of, rule
 from workers.policy.tools.explain import explain
@@ -55,7 +56,7 @@ def decide_command(
     except DomainError as problem:
         raise typer.Exit(_reject(problem, as_json=as_json)) from None
     if payer and payer not in chosen.payers:
-        typer.echo("The policy has no settings of its own for that payer: those for all apply.", err=True)
+        tell("The policy has no settings of its own for that payer: those for all apply.", err=True)
     print_it = _print_json if as_json else _print_why
     print_it(ruling)
     raise typer.Exit(EXIT_BPMN_ERROR if isinstance(outcome_of(ruling), Throw) else 0)
@@ -96,14 +97,15 @@ def _time(text: str | None, policy: Policy) -> datetime:
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidInput(
-            "Option --now",
-            f'"{text[:40]}"',
-            rule="ISO 8601",
-            problem="it is no date and time",
-            remedy="Write it like 2025-01-12T10:40:00Z.",
-        ) from None
+        raise _no_time(text, "it is no date and time") from None
+    if time.year not in YEARS:
+        raise _no_time(text, f"its year is not one of {YEARS[0]} to {YEARS[-1]}")
     return time if time.tzinfo else time.replace(tzinfo=policy.zone)
+
+
+def _no_time(text: str, problem: str) -> InvalidInput:
+    remedy = "Write it like 2025-01-12T10:40:00Z."
+    return InvalidInput("Option --now", f'"{text[:40]}"', rule="ISO 8601", problem=problem, remedy=remedy)
 
 
 def _variables(ruling: Ruling) -> dict[str, object]:
@@ -121,7 +123,7 @@ def _variables(ruling: Ruling) -> dict[str, object]:
 
 
 def _print_json(ruling: Ruling) -> None:
-    typer.echo(json.dumps(_variables(ruling), ensure_ascii=False, indent=2))
+    tell(json.dumps(_variables(ruling), ensure_ascii=False, indent=2))
 
 
 def _print_why(ruling: Ruling) -> None:
@@ -148,7 +150,7 @@ def _headline(ruling: Ruling) -> Text:
 def _reject(problem: DomainError, *, as_json: bool) -> int:
     if as_json:
         rule = problem.rule if isinstance(problem, InvalidInput) else None
-        typer.echo(json.dumps({"rejected": str(problem), "rule": rule}, ensure_ascii=False, indent=2))
+        tell(json.dumps({"rejected": str(problem), "rule": rule}, ensure_ascii=False, indent=2))
     else:
-        typer.echo(f"Rejected: {problem}", err=True)
+        tell(f"Rejected: {problem}", err=True)
     return EXIT_REJECTED

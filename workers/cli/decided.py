@@ -11,6 +11,7 @@ from persistence.repositories.reviews import Review
 from persistence.store import Store, Transaction
 from workers.app.composition import clock_here
 from workers.cli.application import with_store
+from workers.cli.output import tell
 from workers.cli.tables import print_table
 from workers.config.settings import read_settings
 from workers.runtime.outcome import from_json
@@ -31,11 +32,11 @@ def pending(
         if found:
             print_table(("claim", "due", "instance", "reason"), [_cells(one) for one in found[:limit]])
         else:
-            typer.echo("No claim waits for a retry.")
+            tell("No claim waits for a retry.")
         if len(found) > limit:
-            typer.echo(f"The next {limit}; there are more: see --limit.")
+            tell(f"The next {limit}; there are more: see --limit.")
         if held:
-            typer.echo(f"Held for their payer: {held}, see `reenvio claim list --state waiting`.")
+            tell(f"Held for their payer: {held}, see `reenvio claim list --state waiting`.")
 
     with_store(go, settings)
 

@@ -11,10 +11,11 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from domain.durations import read_duration
+from domain.durations import LONGEST_AHEAD, read_duration
 from gateways.clock import EngineClock
 from gateways.zeebe import engine
-from workers.cli.errors import plain_errors, say
+from workers.cli.errors import plain_errors
+from workers.cli.output import say
 from workers.config.settings import read_engine_settings
 
 engine_app = typer.Typer(help="The embedded Zeebe broker.", no_args_is_help=True)
@@ -119,11 +120,17 @@ def parse_duration(text: str) -> timedelta:
     """Read 90m, 4h, 1d12h30m or ISO 8601 (PT4H)."""
     try:
         duration = read_duration(text)
-    except OverflowError as error:
-        raise engine.EngineError(f"{text!r} is too long: give at most some years.") from error
+    except (OverflowError, ValueError) as error:
+        raise _too_long(text) from error
     if duration is None:
         raise engine.EngineError(f"{text!r} is not a duration: write it like 90m, 4h, 1d12h or PT4H.")
+    if duration > LONGEST_AHEAD:
+        raise _too_long(text)
     return duration
+
+
+def _too_long(text: str) -> engine.EngineError:
+    return engine.EngineError(f"{text[:40]!r} is too long: give at most {LONGEST_AHEAD.days} days.")
 
 
 async def _describe(clock: EngineClock) -> str:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from domain.errors import Trouble
+from workers.cli.output import say
 
 INTERRUPTED = 130
 READER_GONE = 141
@@ -43,11 +44,6 @@ def _flushed() -> Iterator[None]:
         yield
     finally:
         sys.stdout.flush()
-
-
-def say(console: Console, message: str) -> None:
-    """Print a line as it is: no markup, no colours, no wrapping."""
-    console.print(message, markup=False, highlight=False, soft_wrap=True)
 
 
 def _complain(message: str) -> None:

@@ -1,7 +1,5 @@
 """`reenvio payer list | show | pause | resume | trip | probe`: see and steer what goes to whom."""
 
-import getpass
-import os
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from typing import Annotated
@@ -10,11 +8,14 @@ import structlog
 import typer
 
 from domain.intake import moment_ahead
+from domain.operators import Attribution
 from domain.payer_status import PayerState
 from domain.refusals import Refusal
 from persistence.store import Store
 from workers.app.composition import App, clock_here
 from workers.cli.application import with_app, with_store
+from workers.cli.operator import ByOption, ReasonOption, Subject, YesOption, ordered, require_yes, signed
+from workers.cli.output import tell
 from workers.cli.tables import print_table
 from workers.config.settings import read_settings
 from workers.payers.admission import PayerChange
@@ -33,11 +34,9 @@ CREDENTIALS_TRIED = (
     "Workers keep the password they were started with: after a change restart every worker, then resume"
 )
 PayerArgument = Annotated[str, typer.Argument(help="The payer's id, as in its settings.", metavar="PAYER")]
-ReasonOption = Annotated[str, typer.Option(help="Why; claims that wait show it.")]
 UntilOption = Annotated[
     str | None, typer.Option(help="End by itself then: ISO 8601, or a duration such as 4h.", metavar="TIME")
 ]
-YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask, even when claims wait.")]
 
 
 @payer_app.command("list")
@@ -46,7 +45,7 @@ def list_payers() -> None:
 
     def show_all(views: Sequence[PayerView], now: datetime) -> None:
         if not views:
-            typer.echo("No payers yet: set PAYERS_FILE, or send a first claim.")
+            tell("No payers yet: set PAYERS_FILE, or send a first claim.")
             return
         names = ("payer", "state", "why", "next try", "held", "under way", "pace", "maintenance")
         print_table(names, [_cells(view, now) for view in views])
@@ -63,69 +62,86 @@ def show(payer: PayerArgument) -> None:
         if not found:
             raise UnknownPayer(payer)
         for name, value in _facts(found[0], now).items():
-            typer.echo(f"{name:22} {value}")
+            tell(f"{name:22} {value}")
 
     _look(show_one)
 
 
 @payer_app.command()
 def pause(
-    payer: PayerArgument, reason: ReasonOption, until: UntilOption = None, yes: YesOption = False
+    payer: PayerArgument,
+    reason: ReasonOption = None,
+    until: UntilOption = None,
+    by: ByOption = None,
+    yes: YesOption = False,
 ) -> None:
     """Hold all claims of a payer, until a moment or until `resume`; no attempt is spent meanwhile."""
+    given = signed(reason, by)
 
     async def go(app: App) -> None:
         now = await app.clock.now()
         end = _end(until, now, app.policy.current().zone) if until else None
         await _confirm(app, payer, yes=yes)
-        change = await _orders(app).pause(payer, now, reason=reason, until=end)
-        _done(change, f"is paused {f'until {moment(end)}' if end else 'until you resume it'}")
+        async with ordered(app.store, "pause", Subject(payer_id=payer), given, now):
+            change = await _orders(app).pause(payer, now, reason=given.reason, until=end)
+        _done(change, given, f"is paused {f'until {moment(end)}' if end else 'until you resume it'}")
 
     with_app(go, quiet=False)
 
 
 @payer_app.command()
-def resume(payer: PayerArgument) -> None:
+def resume(payer: PayerArgument, reason: ReasonOption = None, by: ByOption = None) -> None:
     """Let claims go again: one tries the credentials first, then those that waited, by deadline."""
+    given = signed(reason, by)
 
     async def go(app: App) -> None:
-        change = await _orders(app).resume(payer, await app.clock.now())
-        _done(change, CREDENTIALS_TRIED if app.payer_limits.of(payer).needs_proof else "takes claims again")
+        now, proves = await app.clock.now(), app.payer_limits.of(payer).needs_proof
+        async with ordered(app.store, "resume", Subject(payer_id=payer), given, now):
+            change = await _orders(app).resume(payer, now)
+        _done(change, given, CREDENTIALS_TRIED if proves else "takes claims again")
         if stuck := await app.store.look(lambda tx: tx.incidents.count(payer)):
             claims = "1 claim stands on an incident" if stuck == 1 else f"{stuck} claims stand on incidents"
-            typer.echo(
-                f"{claims}: `reenvio claim resolve --payer {payer}` lets them go on (--dry-run shows)."
-            )
+            tell(f"{claims}: `reenvio claim resolve --payer {payer}` lets them go on (--dry-run shows).")
 
     with_app(go, quiet=False)
 
 
 @payer_app.command()
-def trip(payer: PayerArgument, reason: ReasonOption = "opened by hand", yes: YesOption = False) -> None:
+def trip(
+    payer: PayerArgument, reason: ReasonOption = None, by: ByOption = None, yes: YesOption = False
+) -> None:
     """Open the breaker as an outage would; it tries again by itself."""
+    given = signed(reason, by)
 
     async def go(app: App) -> None:
         now = await app.clock.now()
         await _confirm(app, payer, yes=yes)
-        change = await _orders(app).trip(payer, now, reason=reason)
-        _done(change, f"is held; it is tried again at {moment(change.after.next_try_at)}")
+        async with ordered(app.store, "trip", Subject(payer_id=payer), given, now):
+            change = await _orders(app).trip(payer, now, reason=given.reason)
+        _done(change, given, f"is held; it is tried again at {moment(change.after.next_try_at)}")
 
     with_app(go, quiet=False)
 
 
 @payer_app.command()
-def probe(payer: Annotated[str | None, typer.Argument(help="One payer; all when left out.")] = None) -> None:
+def probe(
+    payer: Annotated[str | None, typer.Argument(help="One payer; all when left out.")] = None,
+    reason: ReasonOption = None,
+    by: ByOption = None,
+) -> None:
     """Do now what the maintenance process does every five minutes: look who is there, wake who is due."""
+    given = signed(reason, by)
 
     async def go(app: App) -> None:
         now, probing = await app.clock.now(), Probing(app.store, app.payer_limits, app.waker())
-        if payer:
-            await _orders(app).require(payer)
-        woken = await (probing.one(payer, now) if payer else probing.all(now))
+        async with ordered(app.store, "probe", Subject(payer_id=payer or ""), given, now):
+            if payer:
+                await _orders(app).require(payer)
+            woken = await (probing.one(payer, now) if payer else probing.all(now))
         for view in await overview(app.store, app.payer_limits, now):
             if payer in (None, view.status.payer_id):
-                typer.echo(f"{view.status.payer_id} {_answer(view)}; {view.status.state}.")
-        typer.echo(f"{woken} claims were woken.")
+                tell(f"{view.status.payer_id} {_answer(view)}; {view.status.state}.")
+        tell(f"{woken} claims were woken.")
 
     with_app(go, quiet=False)
 
@@ -163,21 +179,14 @@ async def _confirm(app: App, payer: str, *, yes: bool) -> None:
     """Ask only when claims wait: they would wait longer."""
     async with app.store.reading() as tx:
         waiting = await tx.payers.count_waiting(payer)
-    if waiting and not yes:
-        typer.confirm(f"{waiting} claims wait for {payer} and will wait on. Go on?", abort=True)
+    if waiting:
+        require_yes(f"{waiting} claims wait for {payer} and will wait on.", yes=yes)
 
 
-def _done(change: PayerChange, what: str) -> None:
+def _done(change: PayerChange, given: Attribution, what: str) -> None:
     after = change.after
-    log.warning("payer_order", payer=after.payer_id, by=_who(), state=after.state, why=after.reason)
-    typer.echo(f"Payer {after.payer_id} {what}.")
-
-
-def _who() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # a user without a name, as in many containers
-        return f"uid {os.getuid()}"
+    log.warning("payer_order", payer=after.payer_id, by=given.by, state=after.state, why=given.reason)
+    tell(f"Payer {after.payer_id} {what}.")
 
 
 def _cells(view: PayerView, now: datetime) -> tuple[str, ...]:
@@ -199,11 +208,12 @@ def _credentials(view: PayerView) -> str:
 
 
 def _facts(view: PayerView, now: datetime) -> dict[str, object]:
-    status = view.status
+    status, order = view.status, view.last_order
     return {
         "payer": status.payer_id,
         "state": f"{status.state} since {moment(status.changed_at)}",
         "why": status.reason or "-",
+        "last order": f"{moment(order.at)} {order}" if order else "-",
         "failures in a row": _failures(view),
         "openings in a row": status.openings,
         "next try": moment(status.next_try_at) or "-",

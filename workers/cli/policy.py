@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from domain.errors import InvalidPolicy
+from workers.cli.output import tell
 from workers.config.settings import read_idempotency_settings
 from workers.policy import load_policy
 from workers.policy.tools.diff import diff
@@ -43,10 +44,10 @@ def lint_command(
         policy = load_policy(file)
     advice = lint(policy, read_idempotency_settings())
     if not advice:
-        typer.echo(f"Policy {policy.label}: nothing to say.")
+        tell(f"Policy {policy.label}: nothing to say.")
         return
     Console().print(advice_list(advice))
-    typer.echo(f"Policy {policy.label} is valid; {len(advice)} things to think about.")
+    tell(f"Policy {policy.label} is valid; {len(advice)} things to think about.")
     raise typer.Exit(EXIT_FOUND if strict else 0)
 
 
@@ -59,7 +60,7 @@ def diff_command(
     with _one_line_errors():
         changes = diff(load_policy(old), load_policy(new))
     if not changes:
-        typer.echo("No difference.")
+        tell("No difference.")
         return
     Console().print(change_table(changes))
     raise typer.Exit(EXIT_FOUND)
@@ -82,9 +83,9 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        typer.echo(f"Cannot write {path}: {error.strerror}. Name another file with --output.", err=True)
+        tell(f"Cannot write {path}: {error.strerror}. Name another file with --output.", err=True)
         raise typer.Exit(EXIT_REJECTED) from None
-    typer.echo(f"Wrote {path}.")
+    tell(f"Wrote {path}.")
 
 
 @contextmanager
@@ -93,5 +94,5 @@ def _one_line_errors() -> Iterator[None]:
         yield
     except InvalidPolicy as error:
         for problem in error.problems:
-            typer.echo(f"Policy rejected: {problem}", err=True)
+            tell(f"Policy rejected: {problem}", err=True)
         raise typer.Exit(EXIT_REJECTED) from None

@@ -9,6 +9,7 @@ from persistence.store import Store
 from workers.app.composition import jitter, opened_sink, relay_to
 from workers.app.serving import stop_on_signal
 from workers.cli.application import with_store
+from workers.cli.output import tell
 from workers.config.settings import read_settings
 from workers.upkeep.relay import Relay
 from workers.upkeep.sinks import check_sink
@@ -38,7 +39,7 @@ async def _carry_all(carrier: Relay) -> None:
     total = 0
     while carried := await carrier.carry():
         total += carried
-    typer.echo(f"{total} events carried.")
+    tell(f"{total} events carried.")
 
 
 async def _carry_on(carrier: Relay) -> None:
@@ -51,4 +52,4 @@ async def _carry_on(carrier: Relay) -> None:
 async def _say_lag(carrier: Relay) -> None:
     behind = await carrier.lag()
     since = f", the oldest since {behind.oldest.isoformat(timespec='seconds')}" if behind.oldest else ""
-    typer.echo(f"{behind.waiting} events wait{since}.")
+    tell(f"{behind.waiting} events wait{since}.")

@@ -1,14 +1,26 @@
 """`reenvio retention run | hold | release | holds | unlock`: what is kept, and what must be kept."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
+from domain.operators import Attribution
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
 from workers.app.composition import clock_check, shared_clock
 from workers.cli.application import DecidedClaimArgument, with_store
+from workers.cli.operator import (
+    FOR_GOOD,
+    ByOption,
+    ReasonOption,
+    Subject,
+    YesOption,
+    ordered,
+    require_yes,
+    signed,
+)
+from workers.cli.output import tell
 from workers.config.settings import read_settings
 from workers.upkeep.retention import apply, preview, set_due_anchors
 
@@ -19,47 +31,64 @@ retention_app = typer.Typer(help="Remove what is past its period; hold what must
 @retention_app.command()
 def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would go.")] = False,
+    reason: ReasonOption = None,
+    by: ByOption = None,
+    yes: YesOption = False,
 ) -> None:
     """Do now what the daily maintenance process does."""
     settings = read_settings()
     periods = settings.retention.periods()
+    given = Attribution("", "") if dry_run else signed(reason, by)
 
     async def go(store: Store) -> None:
         clock = shared_clock(settings, store)
         now = await clock.now()
+        counted = await preview(store, periods, now)
         if dry_run:
-            _report(await preview(store, periods, now), "would be removed")
+            _report(counted, "would be removed")
             return
         await clock_check(settings, clock).agreed()
-        await set_due_anchors(store, now)
-        _report(await apply(store, periods, now), "removed")
+        require_yes(f"{sum(counted.values())} records past their period are removed. {FOR_GOOD}", yes=yes)
+        async with ordered(store, "retention run", Subject(), given, now):
+            await set_due_anchors(store, now)
+            _report(await apply(store, periods, now), "removed")
 
     with_store(go, settings)
 
 
 @retention_app.command()
-def hold(
-    claim: DecidedClaimArgument, reason: Annotated[str, typer.Option(help="Why, for example a case number.")]
-) -> None:
-    """Legal hold: nothing of this claim is removed until it is released."""
+def hold(claim: DecidedClaimArgument, reason: ReasonOption = None, by: ByOption = None) -> None:
+    """Legal hold: nothing of this claim is removed until it is released. A reason may be a case number."""
+    given = signed(reason, by)
 
     async def go(store: Store) -> None:
-        placed = LegalHold(claim.value, reason, await store.time())
-        new = await store.run(lambda tx: tx.holds.place(placed))
-        typer.echo(f"{claim} is {'now' if new else 'already'} on hold.")
+        now = await store.time()
+        if not await store.look(lambda tx: tx.export.knows(claim.value)):
+            _refuse(f"Nothing is kept about {claim} here, so nothing can be held: compare the id.")
+        placed = LegalHold(claim.value, reason or given.reason, now, given.by)
+        async with ordered(store, "hold", Subject(claim.value), given, now):
+            new = await store.run(lambda tx: tx.holds.place(placed))
+        tell(f"{claim} is {'now' if new else 'already'} on hold.")
 
     with_store(go)
 
 
 @retention_app.command()
-def release(claim: DecidedClaimArgument) -> None:
+def release(
+    claim: DecidedClaimArgument, reason: ReasonOption = None, by: ByOption = None, yes: YesOption = False
+) -> None:
     """End a claim's legal hold; what is past its period goes with the next run."""
+    given = signed(reason, by)
 
     async def go(store: Store) -> None:
-        now = await store.time()
-        if not await store.run(lambda tx: tx.holds.release(claim.value, now=now)):
+        placed = await store.look(lambda tx: tx.holds.find(claim.value))
+        if placed is None:
             _refuse(f"{claim} is not on hold: see `reenvio retention holds`.")
-        typer.echo(f"{claim} is released.")
+        require_yes(f"{_held(placed)}: what of it is past its period goes with the next run.", yes=yes)
+        now = await store.time()
+        async with ordered(store, "release", Subject(claim.value), given, now):
+            await store.run(lambda tx: tx.holds.release(claim.value, now=now))
+        tell(f"{claim} is released.")
 
     with_store(go)
 
@@ -71,7 +100,7 @@ def holds() -> None:
     async def go(store: Store) -> None:
         async with store.reading() as tx:
             for placed in await tx.holds.all():
-                typer.echo(f"{placed.claim_id}  {placed.placed_at:%Y-%m-%d}  {placed.reason}")
+                tell(_held(placed))
 
     with_store(go)
 
@@ -79,24 +108,33 @@ def holds() -> None:
 @retention_app.command()
 def unlock(
     instance: Annotated[int, typer.Argument(help="The process instance's key, as Operate shows it.")],
+    reason: ReasonOption = None,
+    by: ByOption = None,
 ) -> None:
     """Forget failed operations of a process instance, so that they may start again."""
+    given = signed(reason, by)
 
     async def go(store: Store) -> None:
         now = await store.time()
-        forgotten = await store.run(lambda tx: tx.idempotency.forget_failed(str(instance), now=now))
+        async with ordered(store, f"unlock {instance}", Subject(), given, now):
+            forgotten = await store.run(lambda tx: tx.idempotency.forget_failed(str(instance), now=now))
         if not forgotten:
             _refuse(f"No operation of instance {instance} has failed for good: nothing to unlock.")
-        typer.echo(f"{forgotten} operations of instance {instance} may start again: retry it in Operate.")
+        tell(f"{forgotten} operations of instance {instance} may start again: retry it in Operate.")
 
     with_store(go)
 
 
 def _report(numbers: Mapping[str, int], verb: str) -> None:
     for name, number in numbers.items():
-        typer.echo(f"{number:>10}  {name} {verb}")
+        tell(f"{number:>10}  {name} {verb}")
 
 
-def _refuse(why: str) -> None:
-    typer.echo(why, err=True)
+def _held(placed: LegalHold) -> str:
+    who = f" (by {placed.placed_by})" if placed.placed_by else ""
+    return f"{placed.claim_id}  {placed.placed_at:%Y-%m-%d}  {placed.reason}{who}"
+
+
+def _refuse(why: str) -> NoReturn:
+    tell(why, err=True)
     raise typer.Exit(REFUSED)

@@ -14,7 +14,7 @@ from gateways.clock import EngineClock, WallClock
 from gateways.practice.simulator.ledger import Ledger
 from gateways.practice.simulator.scenario import Scenario, ScenarioError, read_scenario
 from gateways.practice.simulator.server import Listening, Simulator, simulated_payers
-from workers.cli.errors import say
+from workers.cli.output import say
 from workers.config.settings import SettingsError
 
 EXAMPLE = "docs/tiss.md shows one"

@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from bpmn.names import Variable
+from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
+from domain.operators import Attribution
 from domain.redaction import redact
 from domain.refusals import ClaimRefusal
 from persistence.repositories.claims import ClaimRow, Wanted
@@ -16,6 +18,17 @@ from workers.claims.confirmation import confirmed
 from workers.claims.incidents import StuckClaims
 from workers.claims.messages import KEEP_WISH, find_claim
 from workers.cli.application import ClaimArgument, OptionalClaim, with_app
+from workers.cli.operator import (
+    FOR_GOOD,
+    ByOption,
+    ReasonOption,
+    Subject,
+    YesOption,
+    ordered,
+    require_yes,
+    signed,
+)
+from workers.cli.output import tell
 from workers.payers.waking import KEEP as KEEP_WAKE_UP
 
 CORRECTABLE = (Variable.DEADLINE, Variable.RETRY_COUNT, Variable.LAST_SUBMISSION_TIME)
@@ -28,7 +41,7 @@ def retry_now(claim: ClaimArgument) -> None:
     async def go(app: App) -> None:
         waiting = await app.messages.waiting(claim)
         await app.messages.wake(waiting)
-        typer.echo(woken(waiting, await confirmed(app.store, waiting, kept=KEEP_WAKE_UP)))
+        tell(woken(waiting, await confirmed(app.store, waiting, kept=KEEP_WAKE_UP)))
 
     with_app(go)
 
@@ -38,22 +51,39 @@ def cancel(
     although_sent: Annotated[
         bool, typer.Option("--although-sent", help="Even if the payer has it, or may have it.")
     ] = False,
+    reason: ReasonOption = None,
+    by: ByOption = None,
+    yes: YesOption = False,
 ) -> None:
     """Cancel a claim that waits for its time or for a person, or stands on an incident; cannot be undone."""
+    given = signed(reason, by)
 
     async def go(app: App) -> None:
         found = await find_claim(app.store, claim)
-        if found.incident:
-            stuck = StuckClaims(app.store, app.commands)
-            await stuck.cancel(found, await app.clock.now(), although_sent=although_sent)
-        else:
-            await app.messages.cancel(claim, although_sent=although_sent)
-        ended = await confirmed(app.store, found, kept=KEEP_WISH, done=lambda row: row.state.is_final)
-        if ended.state is not ClaimState.CANCELLED:
-            raise ClaimRefusal(f"{claim} was not cancelled: it is {ended.state}.")
-        typer.echo(f"{claim} is cancelled.")
+        require_yes(f"{described(found)} Its process ends and it is not sent again. {FOR_GOOD}", yes=yes)
+        async with ordered(app.store, "cancel", Subject(str(claim)), given, await app.clock.now()):
+            await _cancel(app, found, claim, although_sent=although_sent)
+        tell(f"{claim} is cancelled.")
 
     with_app(go)
+
+
+async def _cancel(app: App, found: ClaimRow, claim: ClaimId, *, although_sent: bool) -> None:
+    if found.incident:
+        stuck = StuckClaims(app.store, app.commands)
+        await stuck.cancel(found, await app.clock.now(), although_sent=although_sent)
+    else:
+        await app.messages.cancel(claim, although_sent=although_sent)
+    ended = await confirmed(app.store, found, kept=KEEP_WISH, done=lambda row: row.state.is_final)
+    if ended.state is not ClaimState.CANCELLED:
+        raise ClaimRefusal(f"{claim} was not cancelled: it is {ended.state}.")
+
+
+def described(claim: ClaimRow) -> str:
+    """Which claim an order is about, and where it stands, for people to compare."""
+    batch = f", batch {claim.batch_number}" if claim.batch_number else ""
+    why = f" ({claim.reason})" if claim.reason else ""
+    return f"{claim.claim_id} to payer {claim.payer_id}{batch} is {claim.state}{why}."
 
 
 def resolve(
@@ -64,6 +94,9 @@ def resolve(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help=f"Correct {', '.join(CORRECTABLE)} first."),
     ] = None,
+    reason: ReasonOption = None,
+    by: ByOption = None,
+    yes: YesOption = False,
 ) -> None:
     """Let a claim that stands on an incident go on: its stuck task begins again, once the cause is mended."""
     if (claim is None) == (payer is None):
@@ -71,15 +104,17 @@ def resolve(
     if corrections and claim is None:
         raise typer.BadParameter("a correction is for one claim", param_hint="--set")
     corrected = dict(_correction(text) for text in corrections or ())
+    given = Attribution("", "") if dry_run else signed(reason, by)
 
     async def go(app: App) -> None:
         chosen = [await find_claim(app.store, claim)] if claim else await _stuck_at(app, payer)
         if dry_run:
-            typer.echo("\n".join(map(_line, chosen)) or "No claim stands on an incident.")
+            tell("\n".join(map(_line, chosen)) or "No claim stands on an incident.")
         elif claim:
-            await _resolve_one(app, chosen[0], corrected)
+            await _resolve_one(app, chosen[0], corrected, given)
         else:
-            await _resolve_all(app, chosen)
+            require_yes(f"{len(chosen)} claims to payer {payer} go on, each from its stuck task.", yes=yes)
+            await _resolve_all(app, chosen, given)
 
     with_app(go)
 
@@ -89,21 +124,25 @@ async def _stuck_at(app: App, payer: str | None) -> Sequence[ClaimRow]:
     return await app.store.look(lambda tx: tx.claims.newest(wanted, AT_MOST))
 
 
-async def _resolve_one(app: App, claim: ClaimRow, corrected: Mapping[str, object]) -> None:
-    await StuckClaims(app.store, app.commands).resolve(claim, await app.clock.now(), corrected)
-    typer.echo(f"{claim.claim_id} goes on: the engine has begun its task again.")
+async def _resolve_one(
+    app: App, claim: ClaimRow, corrected: Mapping[str, object], given: Attribution
+) -> None:
+    now = await app.clock.now()
+    async with ordered(app.store, "resolve", Subject(claim.claim_id), given, now):
+        await StuckClaims(app.store, app.commands).resolve(claim, now, corrected)
+    tell(f"{claim.claim_id} goes on: the engine has begun its task again.")
 
 
-async def _resolve_all(app: App, claims: Sequence[ClaimRow]) -> None:
+async def _resolve_all(app: App, claims: Sequence[ClaimRow], given: Attribution) -> None:
     """What one claim is refused, the others are not."""
     refused = 0
     for claim in claims:
         try:
-            await _resolve_one(app, claim, {})
+            await _resolve_one(app, claim, {}, given)
         except ClaimRefusal as refusal:
             refused += 1
-            typer.echo(str(refusal), err=True)
-    typer.echo(f"{len(claims) - refused} of {len(claims)} claims go on.")
+            tell(str(refusal), err=True)
+    tell(f"{len(claims) - refused} of {len(claims)} claims go on.")
     if refused:
         raise typer.Exit(Trouble.exit_code)
 

@@ -19,7 +19,7 @@ from workers.app.logs import configure_logs
 from workers.claims.examination import ClaimFile, Reader
 from workers.claims.intake import Intake, KnownClaim
 from workers.cli.application import with_app
-from workers.cli.errors import say
+from workers.cli.output import say
 from workers.config.settings import Settings, read_settings
 from workers.payers.channels import open_channels
 from workers.policy import PolicySource

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workers.cli.errors import say
+from domain.legible import printable_line
+from workers.cli.output import say
 
 FREE_TEXT = frozenset({"why", "reason", "maintenance"})
 """Columns whose text may be folded over several lines."""
@@ -22,6 +23,7 @@ Rows = Sequence[Sequence[str]]
 def print_table(names: Sequence[str], rows: Rows, console: Console | None = None) -> None:
     """Print rows under their names, with borders where the terminal has the room for them."""
     console = console or Console()
+    rows = [[printable_line(cell) for cell in row] for row in rows]
     short = [[_SECONDS.sub("Z", cell) for cell in row] for row in rows]
     if console.is_terminal and _bordered_width(names, rows) <= console.width:
         console.print(_table(names, rows, Table()))

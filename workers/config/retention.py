@@ -8,17 +8,19 @@ from pydantic_settings import SettingsConfigDict
 from domain.retention import LOG_YEARS_AT_LEAST, YEAR, Periods
 from workers.config.topic import Topic
 
+YEARS_AT_MOST = 1_000
+
 
 class RetentionSettings(Topic):
     """Years and days, with the least that the rules allow."""
 
     model_config = SettingsConfigDict(env_prefix="RETENTION_")
 
-    log_years: float = Field(default=LOG_YEARS_AT_LEAST, ge=LOG_YEARS_AT_LEAST)
-    history_years: float = Field(default=5, ge=5)
-    error_analysis_years: float | None = Field(default=None, gt=0)
-    payload_days: float = Field(default=90, gt=0)
-    published_days: float = Field(default=30, gt=0)
+    log_years: float = Field(default=LOG_YEARS_AT_LEAST, ge=LOG_YEARS_AT_LEAST, le=YEARS_AT_MOST)
+    history_years: float = Field(default=5, ge=5, le=YEARS_AT_MOST)
+    error_analysis_years: float | None = Field(default=None, gt=0, le=YEARS_AT_MOST)
+    payload_days: float = Field(default=90, gt=0, le=YEARS_AT_MOST * 365)
+    published_days: float = Field(default=30, gt=0, le=YEARS_AT_MOST * 365)
 
     def periods(self) -> Periods:
         """The same as periods of time."""

@@ -22,14 +22,16 @@ from workers.config.retention import RetentionSettings
 from workers.config.topic import Environment, Topic, read_json
 from workers.config.topic import SettingsError as SettingsError
 
+A_DAY = 86_400.0
+
 
 class HandlerLimits(BaseModel):
     """How much one job type may take on; what is not given stays as its rule sets it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    lock_seconds: float | None = Field(default=None, gt=0)
-    time_limit_seconds: float | None = Field(default=None, gt=0)
+    lock_seconds: float | None = Field(default=None, gt=0, le=A_DAY)
+    time_limit_seconds: float | None = Field(default=None, gt=0, le=A_DAY)
     at_once: int | None = Field(default=None, ge=1, le=10_000)
 
 
@@ -70,9 +72,10 @@ class GeneralSettings(Topic):
     )
     database_url: str | None = Field(default=None, repr=False)
     encryption_keys: SecretStr | None = None
+    operator: str | None = Field(default=None, validation_alias="REENVIO_OPERATOR", max_length=120)
     policy_file: Path | None = None
     handler_limits: LimitsByType = Field(default={})
-    drain_seconds: float = Field(default=20.0, ge=0)
+    drain_seconds: float = Field(default=20.0, ge=0, le=A_DAY)
 
 
 class Settings(GeneralSettings):

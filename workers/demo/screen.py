@@ -4,6 +4,7 @@ from typing import Protocol
 
 from rich.console import Console
 from rich.live import Live
+from rich.text import Text
 
 from workers.demo.snapshot import Snapshot, draw, line
 
@@ -42,7 +43,7 @@ class LiveScreen:
 
     def announce(self, words: str) -> None:
         """Print above the view."""
-        self._console.print(f"[bold cyan]>[/] {words}")
+        self._console.print(Text.assemble((">", "bold cyan"), f" {words}"))
 
 
 class PlainScreen:
@@ -66,7 +67,7 @@ class PlainScreen:
 
     def announce(self, words: str) -> None:
         """Print as a line of its own."""
-        self._console.print(f"> {words}", soft_wrap=True)
+        self._console.print(f"> {words}", soft_wrap=True, markup=False)
 
 
 def screen_for(console: Console) -> Screen:

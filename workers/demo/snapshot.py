@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from domain.claim_state import ClaimState
+from domain.legible import printable_line
 from domain.payer_status import PayerState, PayerStatus
 from domain.slots import latest, opening
 from persistence.repositories.claims import ClaimRow
@@ -100,7 +101,7 @@ def line(entry: JournalEntry, start: datetime) -> Text:
     text.append(f"{clock(entry.at - start)}  ", style="dim")
     text.append(f"{entry.claim_id}  ", style="bold")
     text.append(entry.event.replace("_", " "), style=_event_colour(entry.event))
-    text.append(f"  {entry.detail}", style="dim")
+    text.append(f"  {printable_line(entry.detail)}", style="dim")
     return text
 
 
@@ -156,7 +157,8 @@ def _on_their_way(snapshot: Snapshot, rows: int) -> Table:
     for claim in open_claims[:rows]:
         state = Text(claim.state.lower(), style=COLOURS[claim.state])
         due = _wait(claim, snapshot.now)
-        table.add_row(claim.claim_id, claim.payer_id, state, str(claim.retry_count), due, claim.reason or "")
+        names = Text(claim.claim_id), Text(claim.payer_id)
+        table.add_row(*names, state, str(claim.retry_count), due, Text(printable_line(claim.reason or "")))
     if len(open_claims) > rows:
         table.add_row(f"and {len(open_claims) - rows} more")
     return table

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from domain.claim_state import ClaimState
+from domain.legible import printable_line
 from gateways.practice.simulator.ledger import Ledger
 from persistence.repositories.claims import ClaimRow
 from workers.demo.samples import Sample
@@ -58,7 +59,7 @@ def _state(state: ClaimState | None) -> Text:
     return Text(state.replace("_", " ").lower(), style=COLOURS[state])
 
 
-def _result(claim: ClaimRow | None) -> str:
+def _result(claim: ClaimRow | None) -> Text:
     if claim is None:
-        return ""
-    return claim.protocol_number or (claim.reason or "").replace("_", " ").lower()
+        return Text()
+    return Text(printable_line(claim.protocol_number or (claim.reason or "").replace("_", " ").lower()))

@@ -42,4 +42,6 @@ async def _close(tx: Transaction, given: Input, state: ClaimState, now: datetime
     await tx.payers.release(given.claim_id)
     changes = {"protocol_number": given.protocol_number} if given.protocol_number else {}
     if await tx.claims.close(given.claim_id, state, now=now, reason=None, **changes):
-        await tx.journal.write(given.claim_id, state.lower(), "closed by a person", now=now)
+        ordered = await tx.orders.latest_of_claim(given.claim_id)
+        why = f"closed on order: {ordered}" if ordered else "closed by a message without an order on record"
+        await tx.journal.write(given.claim_id, state.lower(), why, now=now)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from domain.breaker import Breaker
+from domain.durations import within_reach
 from domain.payer_status import PayerLimits, PayerStatus
 from domain.slots import Slot, Wait, latest, slot_of
 from domain.submission import Settled, Submission
@@ -52,7 +53,7 @@ class LockedPayer:
         """Let the claim go or wait, and write it down; limits hold for all processes together."""
         breaker, payers = self.breaker.aged(), self.tx.payers
         wait = await payers.wait_of(candidate.claim_id)
-        status, verdict = breaker.admit(_waiting(candidate, wait, breaker.status), await self.in_flight())
+        status, verdict = breaker.admit(_waiting(candidate, wait, breaker), await self.in_flight())
         await payers.save(status)
         if isinstance(verdict, Hold):
             await payers.hold(_wait(candidate, verdict, breaker))
@@ -104,14 +105,17 @@ class LockedPayer:
 
 async def locked(tx: Transaction, payer_id: str, limits: PayerLimits, now: datetime) -> LockedPayer:
     """Lock the payer's row."""
-    return LockedPayer(tx, Breaker(await tx.payers.lock(payer_id, now=now), limits, now))
+    status = await tx.payers.lock(payer_id, now=now)
+    return LockedPayer(tx, Breaker(status.bounded(now), limits, now))
 
 
-def _waiting(candidate: Candidate, wait: Wait | None, status: PayerStatus) -> Candidate:
+def _waiting(candidate: Candidate, wait: Wait | None, breaker: Breaker) -> Candidate:
     """The claim with its wait; one at another payer is none."""
     if wait is None or wait.payer_id != candidate.payer_id:
         return candidate
-    return replace(candidate, until=wait.until, slot_at=slot_of(wait, status))
+    slot = slot_of(wait, breaker.status)
+    until, slot_at = (at and within_reach(at, breaker.now) for at in (wait.until, slot))
+    return replace(candidate, until=until, slot_at=slot_at)
 
 
 def _wait(candidate: Candidate, hold: Hold, breaker: Breaker) -> Wait:

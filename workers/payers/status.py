@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from domain.payer_status import PayerLimits, PayerStatus
+from persistence.repositories.operator_orders import KeptOrder
 from persistence.store import Store, Transaction
 from workers.payers.limits import LimitsByPayer
 
@@ -17,6 +18,7 @@ class PayerView:
     limits: PayerLimits
     waiting: int
     in_flight: int
+    last_order: KeptOrder | None = None
 
     @property
     def pace(self) -> str:
@@ -40,7 +42,8 @@ async def overview(store: Store, limits: LimitsByPayer, now: datetime) -> Sequen
 async def _view(tx: Transaction, status: PayerStatus, limits: LimitsByPayer, now: datetime) -> PayerView:
     waiting = await tx.payers.count_waiting(status.payer_id)
     in_flight = await tx.payers.in_flight(status.payer_id, now=now)
-    return PayerView(status, limits.of(status.payer_id), waiting, in_flight)
+    order = await tx.orders.latest_of_payer(status.payer_id)
+    return PayerView(status, limits.of(status.payer_id), waiting, in_flight, order)
 
 
 def moment(at: datetime | None) -> str:

@@ -31,7 +31,7 @@ def reenvio(home: Path, *arguments: str, **environment: str) -> subprocess.Compl
     ("arguments", "environment", "advice"),
     [
         (["work"], {}, "start one with `reenvio engine start`"),
-        (["claim", "cancel", "CLM-001-1"], {}, "start one with `reenvio engine start`"),
+        (["claim", "cancel", "CLM-001-1", "--reason", "x"], {}, "start one with `reenvio engine start`"),
         (["claim", "list"], {}, "run `reenvio migrate`"),
         (["work"], {"LOG_LEVEL": "loud"}, "LOG_LEVEL"),
         (["work"], {"ZEEBE_ADDRESS": "localhost:1", "PAYER_SCRIPT": "/nowhere.json"}, "PAYER_SCRIPT"),

@@ -18,6 +18,6 @@ def test_credentials_that_must_prove_themselves_are_told(tmp_path: Path, login: 
     file = payers_file(tmp_path, PAYERS + login)
     environment = {"PAYERS_FILE": str(file), "ZEEBE_ADDRESS": "localhost:1", "SECRET": "secret-1"}
     reenvio(tmp_path, "migrate")
-    done = reenvio(tmp_path, "payer", "resume", "999999", **environment)
+    done = reenvio(tmp_path, "payer", "resume", "999999", "--reason", "x", **environment)
     assert (done.returncode, told in done.stdout) == (0, True), done.stdout + done.stderr
     assert ("restart every worker" in done.stdout) == bool(login)

@@ -4,6 +4,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from domain.legible import printable, printable_line
 from domain.limit_rules import left_bounds
 from domain.policy import Policy
 from workers.policy.tools.cover import arrivals, lost_share
@@ -40,7 +41,11 @@ def schedule(policy: Policy) -> RenderableType:
 def advice_list(advice: tuple[Advice, ...]) -> RenderableType:
     """What lint found, one paragraph each."""
     lines = (
-        Text.assemble((item.name, "bold yellow"), f"\n  {item.finding}\n  ", (f"do: {item.remedy}", "green"))
+        Text.assemble(
+            (printable_line(item.name), "bold yellow"),
+            f"\n  {printable(item.finding)}\n  ",
+            (f"do: {printable(item.remedy)}", "green"),
+        )
         for item in advice
     )
     return Group(*lines)
@@ -50,7 +55,7 @@ def change_table(changes: tuple[PolicyChange, ...]) -> RenderableType:
     """What differs, one row each."""
     table = Table("what", "before", "after")
     for change in changes:
-        table.add_row(Text(change.what), Text(change.before or "-"), Text(change.after or "-"))
+        table.add_row(_text(change.what), _text(change.before or "-"), _text(change.after or "-"))
     return table
 
 
@@ -71,7 +76,7 @@ def _settings(policy: Policy) -> Table:
         "zone": str(policy.zone),
     }
     for name, value in rows.items():
-        table.add_row(Text(name, style="dim"), Text(value))
+        table.add_row(Text(name, style="dim"), _text(value))
     return table
 
 
@@ -89,8 +94,13 @@ def _catalog(policy: Policy) -> Table:
     for category in policy.catalog.categories:
         style, name = ("red", "permanent") if category.permanent else ("green", "transient")
         words = ", ".join(category.words)
-        shown = Text(name, style=style), Text(category.team or ""), Text(words), Text(_spans(category.codes))
-        table.add_row(category.name, *shown)
+        shown = (
+            Text(name, style=style),
+            Text(category.team or ""),
+            _text(words),
+            _text(_spans(category.codes)),
+        )
+        table.add_row(_text(category.name), *shown)
     return table
 
 
@@ -108,10 +118,14 @@ def _spans(codes: tuple[str, ...]) -> str:
 
 def _payers(policy: Policy) -> RenderableType:
     lines = [
-        Text(f"Payer {payer} has its own settings: {own.label}, leaves {_left(own)}")
+        _text(f"Payer {payer} has its own settings: {own.label}, leaves {_left(own)}")
         for payer, own in policy.payers.items()
     ]
     return Group(*lines)
+
+
+def _text(words: str) -> Text:
+    return Text(printable_line(words))
 
 
 def _bar(start: float, end: float, style: str) -> Text:

@@ -1,0 +1,68 @@
+"""The orders of people, each kept before it is carried out."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from persistence.tables import operator_orders as orders
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorOrder:
+    """What somebody asked for, about a claim or a payer (empty: about none), and why.
+
+    Who and why are texts that `domain.operators` has made fit to be kept.
+    """
+
+    action: str
+    ordered_by: str
+    reason: str
+    claim_id: str = ""
+    payer_id: str = ""
+
+    def __str__(self) -> str:
+        """The order as people read it."""
+        return f"{self.action} by {self.ordered_by}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptOrder(OperatorOrder):
+    """An order on record."""
+
+    order_id: int = 0
+    at: datetime | None = None
+
+
+class OperatorOrders:
+    """Orders in the order they were given; one that was refused says so."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def keep(self, order: OperatorOrder, *, now: datetime) -> int:
+        """Keep an order; returns its id."""
+        row = {name: getattr(order, name) for name in OperatorOrder.__dataclass_fields__} | {"at": now}
+        kept = await self._connection.execute(insert(orders).values(row).returning(orders.c.order_id))
+        return int(kept.scalar_one())
+
+    async def refused(self, order_id: int, *, now: datetime) -> None:
+        """Note that nothing came of it."""
+        mine = update(orders).where(orders.c.order_id == order_id)
+        await self._connection.execute(mine.values(refused_at=now))
+
+    async def latest_of_claim(self, claim_id: str) -> KeptOrder | None:
+        """The newest order about a claim that was not refused."""
+        return await self._latest(orders.c.claim_id == claim_id)
+
+    async def latest_of_payer(self, payer_id: str) -> KeptOrder | None:
+        """The newest order about a payer that was not refused."""
+        return await self._latest(orders.c.payer_id == payer_id)
+
+    async def _latest(self, which: ColumnElement[bool]) -> KeptOrder | None:
+        columns = [orders.c[name] for name in KeptOrder.__dataclass_fields__]
+        query = select(*columns).where(which, orders.c.refused_at.is_(None))
+        found = await self._connection.execute(query.order_by(orders.c.order_id.desc()).limit(1))
+        row = found.one_or_none()
+        return None if row is None else KeptOrder(**row._mapping)

@@ -1,0 +1,101 @@
+"""Who orders something, why, and whether it is meant: asked here, the same for every command."""
+
+import getpass
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from domain.errors import Trouble
+from domain.operators import Attribution, attribution
+from persistence.repositories.operator_orders import OperatorOrder
+from persistence.store import Store, Transaction
+from workers.claims.confirmation import NotConfirmed
+from workers.cli.output import tell
+from workers.config.settings import read_settings
+
+ORDERED = "ordered"
+FOR_GOOD = "This cannot be undone."
+ReasonOption = Annotated[str | None, typer.Option("--reason", help="Why; kept with who asks.")]
+ByOption = Annotated[
+    str | None, typer.Option("--by", help="Who asks, beside the user of this shell; or REENVIO_OPERATOR.")
+]
+YesOption = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What an order is about; empty: about no claim, about no payer."""
+
+    claim_id: str = ""
+    payer_id: str = ""
+
+
+def signed(reason: str | None, by: str | None) -> Attribution:
+    """Who and why, before anything is done: a reason that is missing is asked for, or an error."""
+    given = attribution(_who(by or read_settings().operator), reason or _asked_reason())
+    if not given.reason:
+        raise typer.BadParameter("say why, in some words", param_hint="--reason")
+    return given
+
+
+def require_yes(what: str, *, yes: bool) -> None:
+    """Show what will happen, and go on only if that is meant."""
+    tell(what, err=True)
+    if yes:
+        return
+    if not _is_terminal():
+        raise typer.BadParameter("nobody can be asked here, and nothing was done", param_hint="--yes")
+    typer.confirm("Go on?", abort=True, err=True)
+
+
+@asynccontextmanager
+async def ordered(
+    store: Store, action: str, subject: Subject, given: Attribution, now: datetime
+) -> AsyncIterator[None]:
+    """Keep the order, then carry it out; one that is refused says so on record."""
+    order = OperatorOrder(action, given.by, given.reason, subject.claim_id, subject.payer_id)
+    order_id = await store.run(lambda tx: _keep(tx, order, now))
+    try:
+        yield
+    except NotConfirmed:  # it may still come about
+        raise
+    except Trouble:
+        with suppress(Trouble):
+            await store.run(lambda tx: tx.orders.refused(order_id, now=now))
+        raise
+
+
+async def _keep(tx: Transaction, order: OperatorOrder, now: datetime) -> int:
+    if order.claim_id:
+        await tx.journal.write(order.claim_id, ORDERED, str(order), now=now)
+    return await tx.orders.keep(order, now=now)
+
+
+def _asked_reason() -> str:
+    if not _is_terminal():
+        raise typer.BadParameter("this is kept with who asks and why: say why", param_hint="--reason")
+    return str(typer.prompt("Why", err=True))
+
+
+def _who(given: str | None) -> str:
+    """The user of this shell, whoever else is named: nobody signs for another unseen."""
+    here = f"{_user()} on {socket.gethostname()}"  # with an @ it would be an address, and removed
+    return here if given in (None, "", here) else f"{given} ({here})"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a user without a name, as in many containers
+        return f"uid {os.getuid()}"
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()

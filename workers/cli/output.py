@@ -1,0 +1,16 @@
+"""The one door to the terminal: text of others is shown there, never obeyed."""
+
+import typer
+from rich.console import Console
+
+from domain.legible import printable
+
+
+def tell(message: str, *, err: bool = False) -> None:
+    """Print lines as they are; control characters as their escapes."""
+    typer.echo(printable(message), err=err)
+
+
+def say(console: Console, message: str) -> None:
+    """The same on a console: no markup, no colours, no wrapping."""
+    console.print(printable(message), markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Attacks: what a hostile input, a clumsy operator or a bad network must not achieve."""

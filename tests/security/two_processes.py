@@ -73,7 +73,7 @@ class Desk:
 
     async def do(self, job: Job) -> Outcome:
         """What the job is answered when nothing is sent."""
-        task = await self._until_sent(job)
+        task = await self.until_sent(job)
         if not task.done():
             task.cancel()
             raise AssertionError(f"{job} was sent")
@@ -81,11 +81,12 @@ class Desk:
 
     async def begin(self, job: Job) -> asyncio.Task[Outcome]:
         """Let a send leave; its answer is the test's to give."""
-        task = await self._until_sent(job)
+        task = await self.until_sent(job)
         assert not task.done(), task.result()
         return task
 
-    async def _until_sent(self, job: Job) -> asyncio.Task[Outcome]:
+    async def until_sent(self, job: Job) -> asyncio.Task[Outcome]:
+        """The job's work, done or under way at the payer."""
         self.payer.arrived.clear()
         task = asyncio.ensure_future(self.handlers[job.type].handle(job))
         arrival = asyncio.ensure_future(self.payer.arrived.wait())

@@ -101,13 +101,23 @@ async def _submit(services: Services, job: Job, claim: Candidate) -> Outcome:
     )
     if not isinstance(begun, Submission):
         return begun
-    result = await services.payer.send(begun, began)
+    result = await _sent(services, begun, began)
     sought = await services.guides.prepare(begun, result) if services.guides else None
     send = _Send(begun, job.process_instance_key, result, sought, began, await services.clock.now())
     limits = _limits(services, begun.payer_id)
     told, change = await services.store.run_until_written(lambda tx: _finish(tx, send, limits))
     await services.waker.after(change, send.ended)
     return report(begun, told, began)
+
+
+async def _sent(services: Services, submission: Submission, now: datetime) -> SendResult:
+    """Send; a gateway that breaks has an answer that is lost, but is under way no more."""
+    try:
+        return await services.payer.send(submission, now)
+    except Exception:
+        claim_id, attempt = submission.claim_id, submission.attempt
+        await services.store.run(lambda tx: tx.payers.send_ended(claim_id, attempt))
+        raise
 
 
 _Begun = Submission | Complete | Throw | Incident | Postpone

@@ -129,6 +129,9 @@ class Variable(StrEnum):
     REVIEW_DECISION = "reviewDecision"
     DECIDED_ROUND = "decidedRound"
 
+    CANCELLED_WAIT = "cancelledWait"
+    CANCELLATION_STANDS = "cancellationStands"
+
     PROCESSED_COUNT = "processedCount"
     RESOLVED_JOB = "resolvedJobKey"  # local to a task that a person began again: the job it goes on from
 

@@ -31,8 +31,8 @@ class ClaimState(StrEnum):
 SendBeginning = Literal[ClaimState.SUBMITTING, ClaimState.WAITING, ClaimState.FAILED]
 """What a job that is to send a claim makes of it first: sent, held, or given up for its deadline.
 
-Such a job is never late, and may find the claim in any state: released by a person, or started again by
-another process after its end. All other writers keep to the table below.
+It looks under the claim's lock whether it may (`domain.permission`): no end is left this way. All other
+writers keep to the table below.
 """
 
 ENDS = frozenset({ClaimState.ACCEPTED, ClaimState.CANCELLED, ClaimState.WRITTEN_OFF})

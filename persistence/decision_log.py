@@ -142,6 +142,7 @@ def _move(draft: DecisionDraft) -> Move:
     decision, retry = draft.decision, draft.retry
     return Move(
         claim_id=draft.claim_id,
+        process_instance_key=draft.process_instance_key,
         state=ClaimState.WAITING if retry else ClaimState.FAILED,
         retry_count=decision.retry_count,
         next_retry_time=retry.next_retry_time if retry else None,

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from pyzeebe import ZeebeClient
 from pyzeebe.errors import MessageAlreadyExistsError, PyZeebeError, ZeebeBackPressureError
-from pyzeebe.proto.gateway_pb2 import ModifyProcessInstanceRequest
+from pyzeebe.proto.gateway_pb2 import ModifyProcessInstanceRequest, SetVariablesRequest
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
 from domain.errors import Trouble
@@ -97,6 +97,17 @@ class ZeebeCommands:
             return False
         except PyZeebeError as error:
             raise CommandRefusedError(f"Message {message.name} was not taken: {_cause(error)}") from error
+        return True
+
+    async def runs(self, instance: int) -> bool:
+        """Whether the engine still runs a process instance: it takes no variables for one that is gone."""
+        request = SetVariablesRequest(elementInstanceKey=instance, variables="{}", local=True)
+        try:
+            await _when_not_crowded(partial(self._stub.SetVariables, request, timeout=ANSWER_SECONDS))
+        except grpc.aio.AioRpcError as error:
+            if error.code() is grpc.StatusCode.NOT_FOUND:
+                return False
+            raise CommandRefusedError(f"The engine does not say: {error.code().name}") from error
         return True
 
     async def modify(self, modification: Modification) -> None:

@@ -99,6 +99,16 @@ class Attempts:
         """Whether the payer took a send of the claim, or may have taken one, and has not undone it since."""
         return bool(await self._connection.scalar(select(func.count()).where(standing_arrival(claim_id))))
 
+    async def accepted_protocol(self, claim_id: str) -> str | None:
+        """The number of an acceptance that the payer has not cancelled since, if there is one."""
+        query = (
+            select(attempts.c.result)
+            .where(standing_arrival(claim_id), attempts.c.outcome == Accepted.stored_as)
+            .order_by(attempts.c.attempt.desc())
+        )
+        results = (await self._connection.execute(query)).scalars()
+        return next((str(r["protocolNumber"]) for r in results if r and r.get("protocolNumber")), None)
+
     async def undo(self, claim_id: str, *, before: int, now: datetime) -> None:
         """Note the payer's word that it has cancelled what arrived before a send."""
         standing = _sends(claim_id, before) & attempts.c.undone_at.is_(None)

@@ -6,13 +6,27 @@ from datetime import datetime
 from typing import Any, Literal, get_args
 
 import structlog
-from sqlalchemy import ColumnElement, Row, and_, bindparam, insert, literal_column, null, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    and_,
+    bindparam,
+    exists,
+    insert,
+    literal_column,
+    null,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import CLOSABLE, ClaimState, SendBeginning, predecessors
+from domain.permission import Standing
+from persistence.database.dialect import insert_into
 from persistence.database.rows import row_of
 from persistence.repositories.incidents import StuckJob, read_stuck_job
-from persistence.tables import claims
+from persistence.tables import claims, submission_attempts
 
 DecidedState = Literal[ClaimState.WAITING, ClaimState.FAILED]
 log = structlog.get_logger(__name__)
@@ -38,6 +52,19 @@ class ClaimRow:
     incident: StuckJob | None = None
     process_instance_key: int | None = None
 
+    def standing(self, protocol_number: str | None) -> Standing:
+        """The claim as rules see it, with the number of an acceptance that stands."""
+        return Standing(self.state, self.process_instance_key, protocol_number)
+
+
+@dataclass(frozen=True, slots=True)
+class SentBy:
+    """One send of a claim, and the process that made it."""
+
+    claim_id: str
+    attempt: int
+    process_instance_key: int
+
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
@@ -61,9 +88,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where a decision takes a claim: to its next send, or to people."""
+    """Where a decision takes its process's claim: to its next send, or to people."""
 
     claim_id: str
+    process_instance_key: int
     state: DecidedState
     retry_count: int
     next_retry_time: datetime | None
@@ -72,7 +100,9 @@ class Move:
 
 
 _MOVED: dict[str, object] = {
-    name: bindparam(f"to_{name}") for name in Move.__dataclass_fields__ if name != "claim_id"
+    name: bindparam(f"to_{name}")
+    for name in Move.__dataclass_fields__
+    if name not in ("claim_id", "process_instance_key")
 } | {"incident": null()}
 
 
@@ -89,6 +119,9 @@ def _text(state: ClaimState) -> ColumnElement[str]:
 
 
 _DECIDABLE = or_(*(_follows(state) for state in get_args(DecidedState)))
+_OF_NOBODY = and_(claims.c.process_instance_key.is_(None), claims.c.state != _text(ClaimState.RECEIVED))
+"""An earlier version may have sent it; one that was received and not sent yet has still to be started."""
+_DECIDED_BY_OWN = or_(claims.c.process_instance_key == bindparam("to_process_instance_key"), _OF_NOBODY)
 
 
 class Claims:
@@ -101,6 +134,12 @@ class Claims:
         """The claim, or None."""
         found = await self._connection.execute(select(claims).where(claims.c.claim_id == claim_id))
         row = found.one_or_none()
+        return None if row is None else _claim(row)
+
+    async def lock(self, claim_id: str) -> ClaimRow | None:
+        """The claim, ours alone until the transaction ends; whoever locks its payer too does that before."""
+        query = select(claims).where(claims.c.claim_id == claim_id).with_for_update()
+        row = (await self._connection.execute(query)).one_or_none()
         return None if row is None else _claim(row)
 
     async def all(self) -> Sequence[ClaimRow]:
@@ -149,19 +188,38 @@ class Claims:
 
     async def put(
         self, claim_id: str, payer_id: str, state: SendBeginning, *, now: datetime, **changes: object
-    ) -> None:
-        """Create the claim as its send begins, or take it up again, whatever state it is in."""
-        known = claims.c.claim_id == claim_id
+    ) -> bool:
+        """Create the claim as its send begins, or take it up again; False when it has ended."""
+        known = (claims.c.claim_id == claim_id) & claims.c.state.in_(sorted(CLOSABLE))
         if await self._update(known, state, now=now, payer_id=payer_id, **changes):
-            return
+            return True
         row = {"claim_id": claim_id, "payer_id": payer_id, "state": state} | changes
-        await self._connection.execute(insert(claims).values(row | {"created_at": now, "updated_at": now}))
+        new = insert_into(self._connection, claims).values(row | {"created_at": now, "updated_at": now})
+        return (await self._connection.execute(new.on_conflict_do_nothing())).rowcount == 1
 
-    async def note_process(self, claim_id: str, process_instance_key: int) -> None:
-        """Keep which process sends the claim: its incidents are the claim's, and no others."""
-        known = claims.c.claim_id == claim_id
-        noted = update(claims).where(known).values(process_instance_key=process_instance_key)
-        await self._connection.execute(noted)
+    async def disown(self, claim_id: str, process_instance_key: int) -> bool:
+        """Forget a process that is gone; False when the claim is another's by now."""
+        mine = (claims.c.claim_id == claim_id) & (claims.c.process_instance_key == process_instance_key)
+        forgotten = update(claims).where(mine).values(process_instance_key=None)
+        return (await self._connection.execute(forgotten)).rowcount == 1
+
+    async def answered(self, sent: SentBy, state: ClaimState, *, now: datetime, **changes: object) -> bool:
+        """Move a claim by the answer to its newest send; False when it stays as it is."""
+        owner = claims.c.process_instance_key
+        own = owner.is_(None) | (owner == sent.process_instance_key)
+        allowed = claims.c.state.in_(sorted(predecessors(state)))
+        newest = (claims.c.claim_id == sent.claim_id) & own & allowed & ~_later_send(sent)
+        return await self._update(newest, state, now=now, **changes)
+
+    async def accepted(self, sent: SentBy, protocol_number: str, *, now: datetime) -> bool:
+        """End a claim as its payer accepted it, however late one hears of it; False when it stays as it is.
+
+        An acceptance that the payer has cancelled since is none.
+        """
+        end = ClaimState.ACCEPTED
+        allowed = claims.c.state.in_(sorted(predecessors(end)))
+        standing = (claims.c.claim_id == sent.claim_id) & allowed & ~_undone(sent)
+        return await self._update(standing, end, now=now, protocol_number=protocol_number, reason=None)
 
     async def move(self, claim_id: str, state: ClaimState, *, now: datetime, **changes: object) -> bool:
         """Move a known claim to a state that may follow its own; False when it stays as it is."""
@@ -186,12 +244,13 @@ class Claims:
         return False
 
     async def move_all(self, moves: Iterable[Move]) -> None:
-        """Move several claims at once; those that are not known here stay unknown.
+        """Move several claims at once; those that are not known here stay unknown, others' stay theirs.
 
         A claim that stays as it is does so without a warning, since only another statement could tell; its
         journal has the decision.
         """
-        statement = update(claims).where(claims.c.claim_id == bindparam("to_claim_id"), _DECIDABLE)
+        mine = (claims.c.claim_id == bindparam("to_claim_id")) & _DECIDED_BY_OWN
+        statement = update(claims).where(mine, _DECIDABLE)
         rows = [{f"to_{name}": value for name, value in row_of(move).items()} for move in moves]
         await self._connection.execute(statement.values(_MOVED), rows)
 
@@ -209,6 +268,17 @@ class Claims:
         kept = await self._connection.scalar(select(claims.c.state).where(claims.c.claim_id == claim_id))
         if kept not in (None, state):
             log.warning("claim_state_kept", claim=claim_id, **{"from": kept, "to": state.value})
+
+
+def _later_send(sent: SentBy) -> ColumnElement[bool]:
+    sends = submission_attempts.c
+    return exists().where(sends.claim_id == sent.claim_id, sends.attempt > sent.attempt)
+
+
+def _undone(sent: SentBy) -> ColumnElement[bool]:
+    sends = submission_attempts.c
+    mine = (sends.claim_id == sent.claim_id) & (sends.attempt == sent.attempt)
+    return exists().where(mine, sends.undone_at.is_not(None))
 
 
 def _claim(row: Row[Any]) -> ClaimRow:

@@ -59,6 +59,12 @@ class Payers:
             insert_into(self._connection, sends).values(row).on_conflict_do_nothing()
         )
 
+    async def send_under_way(self, claim_id: str, *, now: datetime) -> datetime | None:
+        """Until when a send of the claim may be under way, if one is; questions about it are none."""
+        mine = (sends.c.claim_id == claim_id) & (sends.c.attempt > 0) & (sends.c.until > now)
+        until: datetime | None = await self._connection.scalar(select(func.max(sends.c.until)).where(mine))
+        return until
+
     async def send_ended(self, claim_id: str, attempt: int) -> None:
         """Count it no more."""
         mine = delete(sends).where(sends.c.claim_id == claim_id, sends.c.attempt == attempt)

@@ -42,6 +42,11 @@ class Reviews:
         mine = (reviews.c.job_key == job_key) & (reviews.c.claim_id == claim_id)
         return await self._connection.scalar(select(reviews.c.review_id).where(mine))
 
+    async def last_job(self, claim_id: str) -> int | None:
+        """The key of the job that opened the claim's latest review."""
+        query = select(reviews.c.job_key).where(reviews.c.claim_id == claim_id)
+        return await self._connection.scalar(query.order_by(reviews.c.review_id.desc()).limit(1))
+
     async def open(self, review: Review, *, job_key: int, now: datetime) -> int:
         """Open a review; returns its id."""
         row = {

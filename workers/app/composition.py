@@ -111,6 +111,7 @@ class App:
             idempotency=self.settings.idempotency,
             limits=JobLimits(self.settings.handler_limits, slowest(self.channels)),
             start_received=self.intake.start_received,
+            process_runs=self.commands.runs,
             doubt=doubt,
         )
 

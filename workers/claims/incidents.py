@@ -1,7 +1,7 @@
 """The way on for a claim whose process stands on an incident: its task begins again, or the claim ends."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bpmn.names import CANCELLED_END, JobType, Message, Variable
 from domain.claim_state import ClaimState
@@ -17,7 +17,10 @@ from gateways.zeebe.commands import (
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.incidents import StuckJob
 from persistence.store import Store, Transaction
-from workers.claims.messages import KEEP_WISH, require_not_at_payer
+from workers.claims.messages import require_not_at_payer
+
+ONLY_NOW = timedelta()  # whoever waits later with a claim that has ended is told when it is to send
+_CANCELLED_HERE: Mapping[str, None] = {Variable.CANCELLED_WAIT: None}  # not an earlier wait's cancellation
 
 
 class StuckClaims:
@@ -53,7 +56,9 @@ class StuckClaims:
         await require_not_at_payer(self._store, claim.claim_id, although_sent=although_sent)
         instance = stuck.process_instance_key
         try:
-            await self._commands.modify(Modification(instance, stuck.element_instance_key, CANCELLED_END))
+            await self._commands.modify(
+                Modification(instance, stuck.element_instance_key, CANCELLED_END, own=_CANCELLED_HERE)
+            )
         except InstanceGoneError:
             await self._close(claim, stuck, now)
         except ElementGoneError as gone:
@@ -72,7 +77,7 @@ class StuckClaims:
                 f"{claim_id} is not cancelled: its incident was another process's, instance "
                 f"{stuck.process_instance_key}, which is gone, and is forgotten now. Ask again."
             )
-        await self._commands.publish(ProcessMessage(Message.CLAIM_CANCELLED, claim_id, {}, KEEP_WISH))
+        await self._commands.publish(ProcessMessage(Message.CLAIM_CANCELLED, claim_id, {}, ONLY_NOW))
 
     async def _require_open_payer(self, claim: ClaimRow, stuck: StuckJob) -> None:
         if stuck.type != JobType.SUBMIT_CLAIM:
@@ -117,13 +122,13 @@ async def _note_resolved(tx: Transaction, claim: ClaimRow, stuck: StuckJob, now:
 
 async def _close(tx: Transaction, claim_id: str, stuck: StuckJob, now: datetime) -> bool:
     """False when the claim is another process's."""
-    claim = await tx.claims.find(claim_id)
+    claim = await tx.claims.lock(claim_id)
     if claim is None or claim.process_instance_key != stuck.process_instance_key:
         await tx.incidents.clear(claim_id, stuck)
         return False
-    await tx.payers.release(claim_id)
     if await tx.claims.close(claim_id, ClaimState.CANCELLED, now=now, reason=None):
         ordered = await tx.orders.latest_of_claim(claim_id)
         line = f"its process had ended; closed on order: {ordered or 'none is on record'}"
         await tx.journal.write(claim_id, "cancelled", line, now=now)
+    await tx.payers.release(claim_id)
     return True

@@ -8,7 +8,14 @@ from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
 from domain.refusals import ClaimRefusal
-from domain.reviews import AtPayer, ReviewDecision, at_payer, require_allowed, require_cancellable
+from domain.reviews import (
+    AtPayer,
+    ReviewDecision,
+    ReviewReason,
+    at_payer,
+    require_allowed,
+    require_cancellable,
+)
 from gateways.tiss.answers import is_protocol
 from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.repositories.claims import ClaimRow
@@ -75,6 +82,8 @@ def protocol_number(text: str) -> str:
 
 async def whether_at_payer(tx: Transaction, claim_id: str) -> AtPayer:
     """Whether the claim's payer has it, by its last review and its sends."""
+    if await tx.attempts.accepted_protocol(claim_id):
+        return AtPayer.YES
     reviews = await tx.reviews.of_claim(claim_id)
     lost = await tx.attempts.answer_was_lost(claim_id)
     return at_payer(reviews[-1].reason if reviews else None, answer_was_lost=lost)
@@ -94,6 +103,15 @@ def stands_on_incident(claim: ClaimRow, stuck: StuckJob) -> ClaimRefusal:
         f"{stuck.since.isoformat(timespec='seconds')} ({where}): {stuck.message} When that is mended, "
         f"`reenvio claim resolve {claim.claim_id}`; or end it with `reenvio claim cancel {claim.claim_id}`."
     )
+
+
+async def wait_of(tx: Transaction, claim: ClaimRow) -> str | None:
+    """What the claim waits for, as its process knows it: a time, or the decision of one review."""
+    if claim.state is ClaimState.IN_REVIEW:
+        reviews = await tx.reviews.of_claim(claim.claim_id)
+        return f"review-{reviews[-1].round}" if reviews else None
+    is_waiting = claim.state is ClaimState.WAITING and claim.next_retry_time
+    return iso_time(claim.next_retry_time) if is_waiting and claim.next_retry_time else None
 
 
 class ClaimMessages:
@@ -125,10 +143,14 @@ class ClaimMessages:
         )
 
     async def cancel(self, claim_id: ClaimId, *, although_sent: bool = False) -> None:
-        """Cancel a claim that waits for its time or for a person, and that its payer cannot have."""
-        await self._require(claim_id, ClaimState.WAITING, ClaimState.IN_REVIEW)
+        """Cancel a claim in the wait, for its time or for a person, in which its payer cannot have it."""
+        claim = await self._require(claim_id, ClaimState.WAITING, ClaimState.IN_REVIEW)
+        wait = await self._store.look(lambda tx: wait_of(tx, claim))
         await require_not_at_payer(self._store, claim_id.value, although_sent=although_sent)
-        await self._commands.publish(ProcessMessage(Message.CLAIM_CANCELLED, claim_id.value, {}, KEEP_WISH))
+        variables = {Variable.CANCELLED_WAIT: wait}
+        await self._commands.publish(
+            ProcessMessage(Message.CLAIM_CANCELLED, claim_id.value, variables, KEEP_WISH)
+        )
 
     async def decide_review(
         self, claim_id: ClaimId, decision: ReviewDecision, *, protocol_number: str | None = None
@@ -136,7 +158,9 @@ class ClaimMessages:
         """Hand a person's decision to the process; one about an earlier round is ignored by it."""
         await self._require(claim_id, ClaimState.IN_REVIEW)
         review = (await self._store.look(lambda tx: tx.reviews.of_claim(claim_id.value)))[-1]
-        require_allowed(review.claim_id, review.reason, decision, protocol_number)
+        where = await self._store.look(lambda tx: whether_at_payer(tx, claim_id.value))
+        reason = ReviewReason.PROTOCOL_MISSING if where is AtPayer.YES else review.reason
+        require_allowed(review.claim_id, reason, decision, protocol_number)
         variables = {
             Variable.REVIEW_DECISION: decision,
             Variable.DECIDED_ROUND: review.round,

@@ -1,24 +1,31 @@
 """close-claim: records how a claim ended when a person, not the payer, ended it."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from bpmn.names import Header, JobType
 from domain.claim_state import ClaimState
+from domain.permission import OfAnother, of_another
+from persistence.repositories.claims import ClaimRow
 from persistence.store import Transaction
+from workers.claims.messages import wait_of
+from workers.jobs.claim_owner import in_own_name
+from workers.jobs.sending_bars import under_way
 from workers.jobs.services import Services
 from workers.policy.overrides import REMEDY
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Incident, Outcome
+from workers.runtime.outcome import Complete, Incident, Outcome, Postpone
 
 FINAL = {state.value: state for state in ClaimState if state.is_final}
 
 
 class Input(JobInput):
-    """Which claim, and the protocol number where a person recovered it."""
+    """Which claim, the protocol number where a person recovered it, and the wait that was to be cancelled."""
 
     claim_id: str
     protocol_number: str | None = None
+    cancelled_wait: str | None = None
 
 
 def close_claim(services: Services) -> JobHandler:
@@ -32,16 +39,57 @@ def close_claim(services: Services) -> JobHandler:
                 f"{REMEDY}"
             )
         now = await services.clock.now()
-        await services.store.run(lambda tx: _close(tx, given, state, now))
-        return Complete()
+        closing = _Closing(given, state, job.process_instance_key, now)
+        return await in_own_name(
+            services, job, given.claim_id, lambda: services.store.run(lambda tx: _close(tx, closing))
+        )
 
     return JobHandler(type=JobType.CLOSE_CLAIM, variables=Input.names(), handle=typed(Input, handle))
 
 
-async def _close(tx: Transaction, given: Input, state: ClaimState, now: datetime) -> None:
-    await tx.payers.release(given.claim_id)
+@dataclass(frozen=True, slots=True)
+class _Closing:
+    given: Input
+    state: ClaimState
+    process: int
+    now: datetime
+
+
+async def _close(tx: Transaction, closing: _Closing) -> Complete | Incident | Postpone | OfAnother:
+    """End the claim, unless it is another's, its payer may be taking it, or the wish was for another wait."""
+    claim = await tx.claims.lock(closing.given.claim_id)
+    if claim is None:
+        return Complete()
+    if other := of_another(claim.standing(None), closing.process):
+        return other
+    return await _not_now(tx, closing, claim) or await _end(tx, closing)
+
+
+async def _not_now(tx: Transaction, closing: _Closing, claim: ClaimRow) -> Incident | Postpone | None:
+    if closing.state is ClaimState.ACCEPTED:
+        return None
+    if until := await tx.payers.send_under_way(claim.claim_id, now=closing.now):
+        return under_way(claim.claim_id, until - closing.now)
+    asked = closing.given.cancelled_wait
+    is_meant = asked is None or claim.state.is_final or asked == await wait_of(tx, claim)
+    return None if is_meant else _another_wait(claim)
+
+
+async def _end(tx: Transaction, closing: _Closing) -> Complete:
+    given, state, now = closing.given, closing.state, closing.now
     changes = {"protocol_number": given.protocol_number} if given.protocol_number else {}
     if await tx.claims.close(given.claim_id, state, now=now, reason=None, **changes):
         ordered = await tx.orders.latest_of_claim(given.claim_id)
         why = f"closed on order: {ordered}" if ordered else "closed by a message without an order on record"
         await tx.journal.write(given.claim_id, state.lower(), why, now=now)
+    await tx.payers.release(given.claim_id)
+    return Complete()
+
+
+def _another_wait(claim: ClaimRow) -> Incident:
+    """Models of earlier versions come here; ours looks by itself and waits on."""
+    return Incident(
+        f"{claim.claim_id} is not cancelled: the cancellation was for an earlier wait, and the claim went on "
+        f"since. It is {claim.state}. `reenvio claim cancel {claim.claim_id}` cancels it now; to let it "
+        "go on, move the token back to the gateway before the wait in Operate."
+    )

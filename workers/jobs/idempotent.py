@@ -116,6 +116,8 @@ class _Once:
                 await run(lambda tx: tx.idempotency.take_back(started))
             case DatabaseError() as trouble if may_pass(trouble):
                 await run(lambda tx: tx.idempotency.take_back(started))
+            case Postpone():
+                await run(lambda tx: tx.idempotency.take_back(started))
             case Throw(code) if code in self.operation.undone:
                 await run(lambda tx: tx.idempotency.forget(started))
             case Incident(is_undone=True):

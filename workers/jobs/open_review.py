@@ -1,6 +1,6 @@
 """open-review: asks a person about a claim that no retry can mend, with the reason."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated
 
@@ -8,16 +8,19 @@ from pydantic import Field
 
 from bpmn.names import JobType, Team
 from domain.claim_state import ClaimState
+from domain.permission import OfAnother, of_another
 from domain.redaction import redact
 from domain.reviews import LostAnswer, hints, reason_after_lost_answer
 from domain.submission import ArrivalUnknown
+from persistence.repositories.claims import ClaimRow
 from persistence.repositories.journal import CORRECTED
 from persistence.repositories.reviews import Review
 from persistence.store import Transaction
+from workers.jobs.claim_owner import in_own_name
 from workers.jobs.services import Services
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
-from workers.runtime.outcome import Complete, Outcome
+from workers.runtime.outcome import Complete, Incident, Outcome
 
 
 class Input(JobInput):
@@ -36,8 +39,10 @@ def open_review(services: Services) -> JobHandler:
 
     async def handle(job: Job, given: Input) -> Outcome:
         now = await services.clock.now()
-        review_id = await services.store.run(lambda tx: _open(tx, _review(given), job.key, now))
-        return Complete({"reviewId": review_id})
+        asked = _Asked(_review(given), job, now)
+        return await in_own_name(
+            services, job, given.claim_id, lambda: services.store.run(lambda tx: _open(tx, asked))
+        )
 
     return JobHandler(type=JobType.OPEN_REVIEW, variables=Input.names(), handle=typed(Input, handle))
 
@@ -57,15 +62,39 @@ def _detail(given: Input) -> str:
     return redact(": ".join(filter(None, (given.retry_reason, given.submission_error))))
 
 
-async def _open(tx: Transaction, review: Review, job_key: int, now: datetime) -> int:
-    known = await tx.reviews.of_job(job_key, review.claim_id)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    review: Review
+    job: Job
+    now: datetime
+
+
+async def _open(tx: Transaction, asked: _Asked) -> Complete | Incident | OfAnother:
+    claim, process = await tx.claims.lock(asked.review.claim_id), asked.job.process_instance_key
+    known = await tx.reviews.of_job(asked.job.key, asked.review.claim_id)
     if known is not None:
-        return known
-    review = await _in_the_light_of_its_sends(tx, review)
-    review_id = await tx.reviews.open(review, job_key=job_key, now=now)
-    await tx.claims.move(review.claim_id, ClaimState.IN_REVIEW, now=now, reason=review.reason)
-    await tx.journal.write(review.claim_id, "review_opened", review.reason, now=now)
+        return Complete({"reviewId": known})
+    if claim and (other := of_another(claim.standing(None), process)):
+        return other
+    if claim and claim.state is ClaimState.ACCEPTED and claim.process_instance_key not in (None, process):
+        return _nothing_to_decide(claim)
+    return Complete({"reviewId": await _opened(tx, asked)})
+
+
+async def _opened(tx: Transaction, asked: _Asked) -> int:
+    review = await _in_the_light_of_its_sends(tx, asked.review)
+    review_id = await tx.reviews.open(review, job_key=asked.job.key, now=asked.now)
+    own = {"reason": review.reason, "process_instance_key": asked.job.process_instance_key}
+    await tx.claims.move(review.claim_id, ClaimState.IN_REVIEW, now=asked.now, **own)
+    await tx.journal.write(review.claim_id, "review_opened", review.reason, now=asked.now)
     return review_id
+
+
+def _nothing_to_decide(claim: ClaimRow) -> Incident:
+    return Incident(
+        f"{claim.claim_id} is accepted, protocol {claim.protocol_number}, by another process: nothing is "
+        "left to decide. Cancel this process instance in Operate."
+    )
 
 
 async def _in_the_light_of_its_sends(tx: Transaction, review: Review) -> Review:

@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, assert_never
 
+import structlog
+
 from bpmn.names import ErrorCode
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
@@ -20,10 +22,12 @@ from domain.submission import (
     Submission,
 )
 from domain.verdicts import Candidate, Hold, Stop
+from persistence.repositories.claims import SentBy
 from persistence.store import Transaction
 from workers.runtime.outcome import Complete, Incident, Throw, from_json
 
 GUIDES_SHOWN = 10
+log = structlog.get_logger(__name__)
 
 
 def report(sent: Submission, settled: Settled, now: datetime) -> Complete | Throw | Incident:
@@ -103,41 +107,76 @@ def access_denied(payer_id: str, error: str) -> Incident:
     return Incident(advice, is_undone=True)
 
 
-async def record(tx: Transaction, sent: Submission, settled: Settled, now: datetime) -> None:
-    """Where the claim stands after a send, and its line in the journal."""
-    claim_id, write, move = sent.claim_id, tx.journal.write, tx.claims.move
+async def record(tx: Transaction, sent: SentBy, payer_id: str, settled: Settled, now: datetime) -> Settled:
+    """Where the claim stands after a send, and its line in the journal; returns what its process is told.
+
+    A newer send, a person or another answer may have the claim by now: then it stays as it is.
+    """
+    claim_id, write, move = sent.claim_id, tx.journal.write, tx.claims.answered
     match settled:
-        case Accepted(protocol, glosas, total, more):
-            if not await move(claim_id, ClaimState.ACCEPTED, now=now, protocol_number=protocol, reason=None):
-                await tx.claims.note_protocol(claim_id, protocol)
-            amount = f", total {total}" if total else ""
-            line = f"send {sent.attempt}, protocol {protocol}{amount}{_with_glosas(glosas, more)}"
-            await write(claim_id, "accepted", line, now=now)
+        case Accepted():
+            await _record_acceptance(tx, sent, settled, now)
+            return settled
         case ProtocolMissing():
             reason = "the payer has it; the answer with the protocol was lost"
-            await move(claim_id, ClaimState.SUBMITTING, now=now, reason=reason)  # it has not failed
+            moved = await move(sent, ClaimState.SUBMITTING, now=now, reason=reason)  # it has not failed
             await write(claim_id, "protocol_missing", reason, now=now)
         case Failed(error, _) | AnswerLost(error, _) | ArrivalUnknown(error, _):
-            await move(claim_id, ClaimState.FAILED, now=now, reason=redact(error))
+            moved = await move(sent, ClaimState.FAILED, now=now, reason=redact(error))
             await write(claim_id, "failed", f"send {sent.attempt}: {redact(error)}", now=now)
         case AccessDenied(error, _):
-            await move(claim_id, ClaimState.FAILED, now=now, reason=redact(error))
-            line = f"send {sent.attempt}: {redact(error)}; sends to {sent.payer_id} stopped"
+            moved = await move(sent, ClaimState.FAILED, now=now, reason=redact(error))
+            line = f"send {sent.attempt}: {redact(error)}; sends to {payer_id} stopped"
             await write(claim_id, "access_denied", line, now=now)
         case _:
             assert_never(settled)
+    return settled if moved else await _known_better(tx, claim_id, settled)
 
 
-async def record_hold(tx: Transaction, claim: Candidate, hold: Hold, now: datetime) -> None:
+async def _known_better(tx: Transaction, claim_id: str, settled: Settled) -> Settled:
+    """The acceptance that another send has brought meanwhile, if one has."""
+    claim = await tx.claims.find(claim_id)
+    log.warning("answer_not_taken_over", claim=claim_id, stays=claim and claim.state)
+    if claim and claim.state is ClaimState.ACCEPTED and claim.protocol_number:
+        return Accepted(claim.protocol_number)
+    return settled
+
+
+async def _record_acceptance(tx: Transaction, sent: SentBy, accepted: Accepted, now: datetime) -> None:
+    protocol, total = accepted.protocol_number, accepted.total
+    amount = f", total {total}" if total else ""
+    line = f"send {sent.attempt}, protocol {protocol}{amount}{_with_glosas(accepted.glosas, accepted.more_glosas)}"
+    taken = await tx.claims.accepted(sent, protocol, now=now)
+    event = "accepted" if taken else await _late_acceptance(tx, sent, protocol)
+    await tx.journal.write(sent.claim_id, event, line, now=now)
+
+
+async def _late_acceptance(tx: Transaction, sent: SentBy, protocol: str) -> str:
+    """What to call an acceptance that does not end its claim; a person who has the claim sees its number."""
+    claim = await tx.claims.find(sent.claim_id)
+    standing = await tx.attempts.accepted_protocol(sent.claim_id)
+    if claim and claim.state is ClaimState.ACCEPTED:
+        if claim.protocol_number == protocol:
+            return "accepted"
+        log.error("claim_accepted_twice", claim=sent.claim_id, kept=claim.protocol_number, other=protocol)
+        return "accepted_again"
+    if standing != protocol:
+        return "accepted_and_undone"
+    await tx.claims.note_protocol(sent.claim_id, protocol)
+    return "accepted"
+
+
+async def record_hold(tx: Transaction, claim: Candidate, hold: Hold, now: datetime, *, process: int) -> None:
     """The claim waits, and no attempt was spent."""
-    await move_to_wait(tx, claim, hold, now)
+    await move_to_wait(tx, claim, hold, now, process=process)
     line = f"{redact(hold.reason)}; no attempt spent"
     await tx.journal.write(claim.claim_id, "payer_unavailable", line, now=now)
 
 
-async def move_to_wait(tx: Transaction, claim: Candidate, hold: Hold, now: datetime) -> None:
+async def move_to_wait(tx: Transaction, claim: Candidate, hold: Hold, now: datetime, *, process: int) -> None:
     """Move the claim to its wait without a line in the journal: a wait may be prolonged many times."""
     waiting = {"reason": redact(hold.reason), "next_retry_time": hold.resume_at}
+    waiting |= {"process_instance_key": process}
     await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.WAITING, now=now, **waiting)
 
 

@@ -27,6 +27,11 @@ async def nothing_received() -> int:
     return 0
 
 
+async def every_process_runs(_process_instance_key: int) -> bool:
+    """For workers that cannot ask the engine: then no process takes a claim over from another."""
+    return True
+
+
 def nobody_to_tell() -> None:
     """For workers that take on jobs whatever the database does."""
 
@@ -37,7 +42,7 @@ class Services:
     Without `guides` a refused guide never proves that a claim arrived.
 
     `stopwatch` counts seconds that pass by themselves, whatever is done to clocks. `doubt` is told when the
-    database may be away.
+    database may be away. `process_runs` asks the engine for a process instance.
     """
 
     store: Store
@@ -54,5 +59,6 @@ class Services:
     limits: JobLimits = field(default_factory=JobLimits)
     start_received: Callable[[], Awaitable[int]] = nothing_received
     probe: Probe = is_up
+    process_runs: Callable[[int], Awaitable[bool]] = every_process_runs
     doubt: Callable[[], None] = nobody_to_tell
     stopwatch: Callable[[], float] = perf_counter

@@ -1,5 +1,8 @@
 """submit-claim: sends a claim when its payer takes claims, never twice for one job whose answer is known.
 
+It looks under the claim's lock, which follows its payer's, whether it may send: no claim that has ended, none
+that another process sends, none while a send of it is under way, and to the payer it was handed in for.
+
 A send has four commits, for no transaction may stay open while a payer is asked: its idempotency record
 begins, the claim leaves, the answer is written down, the record is settled. A fifth gives slots to the next
 that wait, when some are due, and one more notes what a payer has cancelled before the send. Whoever dies in
@@ -18,15 +21,18 @@ from domain.decision import HELD_TO_DEADLINE
 from domain.errors import InvalidInput
 from domain.inputs import read_deadline
 from domain.payer_status import PayerLimits, PayerState
+from domain.permission import OfAnother
 from domain.redaction import redact
-from domain.submission import AccessDenied, Answered, OwnTrouble, Settled, Submission, settle
+from domain.submission import AccessDenied, Answered, OwnTrouble, SendResult, Settled, Submission, settle
 from domain.verdicts import Candidate, Go, Hold, Stop
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.attempts import AttemptResult
+from persistence.repositories.claims import SentBy
 from persistence.repositories.guides import SoughtGuides
 from persistence.store import Transaction
 from workers.claims.guides import other_holders
 from workers.config.idempotency import OperationName
+from workers.jobs.claim_owner import in_own_name
 from workers.jobs.idempotent import Operation
 from workers.jobs.rejections import rejected
 from workers.jobs.send_result import (
@@ -41,6 +47,7 @@ from workers.jobs.send_result import (
     report,
     stored_answer,
 )
+from workers.jobs.sending_bars import must_wait, sending_barred
 from workers.jobs.services import Services
 from workers.payers.admission import LockedPayer, PayerChange, locked
 from workers.runtime.handler import JobHandler, JobInput, typed
@@ -89,19 +96,50 @@ def submit_claim(services: Services) -> JobHandler:
 
 async def _submit(services: Services, job: Job, claim: Candidate) -> Outcome:
     """Begin, send, finish."""
-    began, limits = await services.clock.now(), _limits(services, claim.payer_id)
-    terms = _Terms(limits, services.cipher, began)
-    begun = await services.store.run(lambda tx: _begin(tx, job, claim, terms))
+    began = await services.clock.now()
+    begun: _Begun = await in_own_name(
+        services, job, claim.claim_id, lambda: _begun(services, job, claim, began)
+    )
     if not isinstance(begun, Submission):
         return begun
-    result = await services.payer.send(begun, began)
+    result = await _sent(services, begun, began)
     if isinstance(result, OwnTrouble):
         return await _take_back(services, begun, result)
     sought = await services.guides.prepare(begun, result) if services.guides else None
-    send = _Send(begun, result, sought, began, await services.clock.now())
-    settled, change = await services.store.run_until_written(lambda tx: _finish(tx, send, limits))
+    send = _Send(begun, job.process_instance_key, result, sought, began, await services.clock.now())
+    limits = _limits(services, begun.payer_id)
+    told, change = await services.store.run_until_written(lambda tx: _finish(tx, send, limits))
     await services.waker.after(change, send.ended)
-    return report(begun, settled, began)
+    return report(begun, told, began)
+
+
+async def _sent(services: Services, submission: Submission, now: datetime) -> SendResult:
+    """Send; a gateway that breaks has an answer that is lost, but is under way no more."""
+    try:
+        return await services.payer.send(submission, now)
+    except Exception:
+        claim_id, attempt = submission.claim_id, submission.attempt
+        await services.store.run(lambda tx: tx.payers.send_ended(claim_id, attempt))
+        raise
+
+
+_Begun = Submission | Complete | Throw | Incident | Postpone
+
+
+async def _begun(services: Services, job: Job, claim: Candidate, now: datetime) -> _Begun | OfAnother:
+    """Begin at the payer that the job names; where the claim was handed in for another, at that one."""
+
+    async def begin(claim: Candidate) -> _Begun | OfAnother | _HandedInFor:
+        terms = _Terms(_limits(services, claim.payer_id), services.cipher, now)
+        return await services.store.run(lambda tx: _begin(tx, job, claim, terms))
+
+    begun = await begin(claim)
+    if not isinstance(begun, _HandedInFor):
+        return begun
+    log.warning("payer_differs", claim=claim.claim_id, handed_in_for=begun.payer_id)
+    again = await begin(replace(claim, payer_id=begun.payer_id))
+    assert not isinstance(again, _HandedInFor)  # noqa: S101  # a claim's payer never changes
+    return again
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +150,14 @@ class _Terms:
 
 
 @dataclass(frozen=True, slots=True)
+class _HandedInFor:
+    payer_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Send:
     submission: Submission
+    process: int
     result: Answered
     sought: SoughtGuides | None
     began: datetime
@@ -122,27 +166,35 @@ class _Send:
 
 async def _begin(
     tx: Transaction, job: Job, claim: Candidate, terms: _Terms
-) -> Submission | Complete | Throw | Incident:
+) -> _Begun | OfAnother | _HandedInFor:
     """Record that the claim leaves, or waits; a job that knows its answer gets it back instead."""
+    payer = await locked(tx, claim.payer_id, terms.limits, terms.now)
+    known = await tx.claims.lock(claim.claim_id)
+    if known and known.content_hash and known.payer_id != claim.payer_id:
+        return _HandedInFor(known.payer_id)
+    bar = await sending_barred(tx, job, known, terms.now) if known else None
+    if isinstance(bar, Complete):
+        return bar
     if answer := await _known_answer(tx, job, claim):
         return answer
-    begun = await _admitted(tx, job, claim, terms)
-    await tx.claims.note_process(claim.claim_id, job.process_instance_key)
-    return begun
+    if bar or known is None:
+        return bar or await _admitted(tx, job, claim, terms, payer)
+    return await must_wait(tx, job, known, terms.now) or await _admitted(tx, job, claim, terms, payer)
 
 
-async def _admitted(tx: Transaction, job: Job, claim: Candidate, terms: _Terms) -> Submission | Throw:
-    payer = await locked(tx, claim.payer_id, terms.limits, terms.now)
+async def _admitted(
+    tx: Transaction, job: Job, claim: Candidate, terms: _Terms, payer: LockedPayer
+) -> Submission | Throw:
     admission = await payer.admit(claim)
     match admission.verdict:
         case Go():
             return await _leave(tx, job, claim, terms)
         case Hold() as hold:
             wait = record_hold if admission.is_first else move_to_wait
-            await wait(tx, claim, hold, terms.now)
+            await wait(tx, claim, hold, terms.now, process=job.process_instance_key)
             return held(hold)
         case Stop() as stop:
-            return await _give_up(tx, claim, stop, terms.now)
+            return await _give_up(tx, job, claim, stop, terms.now)
         case _:
             assert_never(admission.verdict)
 
@@ -168,7 +220,8 @@ async def _leave(tx: Transaction, job: Job, claim: Candidate, terms: _Terms) -> 
     lost = await tx.attempts.answer_was_lost(claim_id, before=attempt)
     undone = await tx.attempts.was_undone(claim_id, before=attempt)
     await tx.payers.send_began(claim_id, attempt, payer_id, until=now + terms.limits.lease)
-    await tx.claims.put(claim_id, payer_id, ClaimState.SUBMITTING, now=now)
+    own = {"process_instance_key": job.process_instance_key, "protocol_number": None}
+    await tx.claims.put(claim_id, payer_id, ClaimState.SUBMITTING, now=now, **own)
     return Submission(claim_id, payer_id, attempt, lost, undone, content)
 
 
@@ -177,9 +230,10 @@ async def _file(tx: Transaction, cipher: Cipher | None, claim_id: str) -> bytes 
     return await tx.payloads.opened(claim_id, cipher) if cipher else None
 
 
-async def _give_up(tx: Transaction, claim: Candidate, stop: Stop, now: datetime) -> Throw:
+async def _give_up(tx: Transaction, job: Job, claim: Candidate, stop: Stop, now: datetime) -> Throw:
     error = deadline_near(claim, stop)
-    await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.FAILED, now=now, reason=error)
+    own = {"process_instance_key": job.process_instance_key, "reason": error}
+    await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.FAILED, now=now, **own)
     await tx.journal.write(claim.claim_id, "deadline_near", f"not sent: {error}", now=now)
     return not_sent(redact(error), HELD_TO_DEADLINE)
 
@@ -194,8 +248,9 @@ async def _finish(tx: Transaction, send: _Send, limits: PayerLimits) -> tuple[Se
     change = await payer.after_send(sent, settled)
     result = AttemptResult(settled.stored_as, facts_of(settled))
     await tx.attempts.finish(sent.claim_id, sent.attempt, result, now=send.began)
-    await record(tx, sent, settled, send.began)
-    return settled, change
+    sent_by = SentBy(sent.claim_id, sent.attempt, send.process)
+    told = await record(tx, sent_by, sent.payer_id, settled, send.began)
+    return told, change
 
 
 async def _is_denied_alone(tx: Transaction, send: _Send, payer: LockedPayer) -> bool:

@@ -1,0 +1,222 @@
+"""A final state is final: no ended claim is sent, one process sends a claim, and late answers undo none."""
+
+from datetime import timedelta
+
+import pytest
+
+from domain.claim_state import ClaimState
+from domain.submission import Accepted, AccessDenied, AnswerLost, Duplicate, Failed, SendResult
+from persistence.repositories.claims import Arrival
+from persistence.store import Store
+from tests.integration.payer_stage import PAYER
+from tests.security.two_processes import CLAIM, CLOSE, DECIDE, FIRST, REVIEW, SECOND, SEND, Desk
+from tests.support.builders import NOW, later
+from workers.runtime import Complete, Incident, Throw
+from workers.runtime.outcome import Postpone
+
+FAILED = Failed("TIMEOUT - connection", "HTTP:408")
+LOST = AnswerLost("TIMEOUT - no answer", "NET:READ_TIMEOUT")
+DENIED = AccessDenied("UNAUTHORIZED - refused", "HTTP:401")
+AFTER_EVERY_LEASE = timedelta(minutes=6)
+ends_by_people = pytest.mark.parametrize("end", ["CANCELLED", "WRITTEN_OFF"])
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(store)
+
+
+async def test_an_accepted_claim_is_not_sent_again_and_a_second_process_gets_its_protocol(desk: Desk) -> None:
+    told = await desk.send(desk.job(SEND, FIRST), Accepted("P-1"))
+    again = await desk.do(desk.job(SEND, SECOND))
+    assert told == again == Complete({"protocolNumber": "P-1"})
+    assert desk.sends == 1
+    assert (await desk.row()).state is ClaimState.ACCEPTED
+
+
+@ends_by_people
+@pytest.mark.parametrize("process", [FIRST, SECOND])
+async def test_a_claim_that_people_ended_is_never_sent_and_the_incident_says_why(
+    desk: Desk, end: str, process: int
+) -> None:
+    await desk.send(desk.job(SEND, FIRST), FAILED)
+    await desk.do(desk.job(CLOSE, FIRST, outcome=end))
+    for _ in range(5):  # however often somebody retries it
+        outcome = await desk.do(desk.job(SEND, process, retryCount=1))
+        assert isinstance(outcome, Incident)
+        assert f"{CLAIM} is {end}" in outcome.message
+    assert desk.sends == 1
+    assert (await desk.row()).state == end
+
+
+async def test_a_second_process_does_not_send_while_the_first_may(desk: Desk) -> None:
+    await desk.send(desk.job(SEND, FIRST), FAILED)
+    before = await desk.row()
+    outcome = await desk.do(desk.job(SEND, SECOND))
+    assert isinstance(outcome, Incident)
+    assert f"process instance {FIRST}" in outcome.message
+    assert desk.sends == 1
+    assert await desk.row() == before
+
+
+async def test_a_process_takes_over_from_one_that_the_engine_does_not_run_any_more(desk: Desk) -> None:
+    await desk.send(desk.job(SEND, FIRST), FAILED)
+    desk.gone.add(FIRST)
+    assert await desk.send(desk.job(SEND, SECOND), Accepted("P-1")) == Complete({"protocolNumber": "P-1"})
+    assert (await desk.row()).process_instance_key == SECOND
+    assert await desk.story() == ["failed", "taken_over", "accepted"]
+
+
+async def test_no_send_begins_while_another_of_the_claim_is_under_way(desk: Desk) -> None:
+    first = await desk.begin(desk.job(SEND, FIRST))
+    desk.gone.add(FIRST)
+    outcome = await desk.do(desk.job(SEND, SECOND))
+    assert isinstance(outcome, Postpone)
+    assert desk.sends == 1
+    desk.payer.answer(1, Accepted("P-1"))
+    await first
+    assert await desk.do(desk.job(SEND, SECOND)) == Complete({"protocolNumber": "P-1"})
+
+
+async def test_being_told_to_wait_costs_no_try(desk: Desk) -> None:
+    first = await desk.begin(desk.job(SEND, FIRST))
+    for count in range(6):  # same process, other inputs: as a model that asks twice would
+        assert isinstance(await desk.do(desk.job(SEND, FIRST, retryCount=1)), Postpone), count
+    desk.payer.answer(1, FAILED)
+    await first
+    assert isinstance(await desk.send(desk.job(SEND, FIRST, retryCount=1), Accepted("P-1")), Complete)
+
+
+@pytest.mark.parametrize("late", [FAILED, LOST, Duplicate("TISS:3268"), DENIED])
+async def test_a_late_answer_of_an_earlier_send_overwrites_nothing_newer(
+    desk: Desk, late: SendResult
+) -> None:
+    first = await desk.begin(desk.job(SEND, FIRST))
+    desk.moment = NOW + AFTER_EVERY_LEASE  # its worker is suspended
+    await desk.send(desk.job(SEND, FIRST), FAILED)
+    await desk.do(desk.job(DECIDE, FIRST, submissionError="TIMEOUT", retryCount=0))
+    before = await desk.row()
+    assert before.state is ClaimState.WAITING
+    desk.payer.answer(1, late)
+    await first
+    assert await desk.row() == before
+    async with desk.store.reading() as tx:
+        sends = await tx.attempts.of_claim(CLAIM)
+    assert all(send.outcome for send in sends)
+
+
+async def test_a_late_acceptance_is_a_fact_and_the_process_is_told_its_number(desk: Desk) -> None:
+    first = await desk.begin(desk.job(SEND, FIRST))
+    desk.moment = NOW + AFTER_EVERY_LEASE
+    second = await desk.begin(desk.job(SEND, FIRST))
+    desk.payer.answer(1, Accepted("P-1"))
+    await first
+    desk.payer.answer(2, Duplicate("TISS:3268"))
+    assert await second == Complete({"protocolNumber": "P-1"})
+    row = await desk.row()
+    assert (row.state, row.protocol_number) == (ClaimState.ACCEPTED, "P-1")
+
+
+async def test_a_claim_that_is_taken_twice_keeps_its_number_and_people_read_of_the_other(desk: Desk) -> None:
+    first = await desk.begin(desk.job(SEND, FIRST))
+    desk.moment = NOW + AFTER_EVERY_LEASE
+    await desk.send(desk.job(SEND, FIRST), Accepted("P-2"))
+    desk.payer.answer(1, Accepted("P-1"))
+    await first
+    assert (await desk.row()).protocol_number == "P-2"
+    async with desk.store.reading() as tx:
+        [again] = [one for one in await tx.journal.of_claim(CLAIM) if one.event == "accepted_again"]
+    assert "P-1" in again.detail
+
+
+async def test_a_late_acceptance_that_the_payer_has_cancelled_since_is_none(desk: Desk) -> None:
+    first = await desk.begin(desk.job(SEND, FIRST))
+    desk.moment = NOW + AFTER_EVERY_LEASE
+    second = await desk.begin(desk.job(SEND, FIRST))
+    async with desk.store.transaction() as tx:
+        await tx.attempts.undo(CLAIM, before=2, now=desk.moment)
+    desk.payer.answer(1, Accepted("P-1"))
+    await first
+    assert (await desk.row()).state is ClaimState.SUBMITTING
+    desk.payer.answer(2, Accepted("P-2"))
+    await second
+    assert (await desk.row()).protocol_number == "P-2"
+
+
+async def test_a_claim_whose_acceptance_came_while_a_person_had_it_is_not_sent_again(desk: Desk) -> None:
+    first = await desk.begin(desk.job(SEND, FIRST))
+    desk.moment = NOW + AFTER_EVERY_LEASE
+    await desk.send(desk.job(SEND, FIRST), FAILED)
+    await desk.do(desk.job(REVIEW, FIRST, reviewReason="PERMANENT_ERROR"))
+    desk.payer.answer(1, Accepted("P-1"))
+    await first
+    assert (await desk.row()).state is ClaimState.IN_REVIEW
+    resent = await desk.do(desk.job(SEND, FIRST, reviewRound=1))
+    assert resent == Complete({"protocolNumber": "P-1"})
+    assert desk.sends == 2
+    assert (await desk.row()).state is ClaimState.ACCEPTED
+
+
+async def test_a_job_from_before_a_review_does_not_send_what_a_person_has(desk: Desk) -> None:
+    stale = desk.job(SEND, FIRST, retryCount=1)
+    await desk.send(desk.job(SEND, FIRST), FAILED)
+    await desk.do(desk.job(REVIEW, FIRST, reviewReason="PERMANENT_ERROR"))
+    assert isinstance(await desk.do(stale), Postpone)
+    assert desk.sends == 1
+    assert (await desk.row()).state is ClaimState.IN_REVIEW
+    assert isinstance(await desk.send(desk.job(SEND, FIRST, reviewRound=1), Accepted("P-1")), Complete)
+
+
+@ends_by_people
+async def test_a_review_that_people_open_again_lets_an_ended_claim_be_sent(desk: Desk, end: str) -> None:
+    await desk.send(desk.job(SEND, FIRST), FAILED)
+    await desk.do(desk.job(CLOSE, FIRST, outcome=end))
+    assert isinstance(await desk.do(desk.job(REVIEW, SECOND, reviewReason="PERMANENT_ERROR")), Complete)
+    assert isinstance(await desk.send(desk.job(SEND, SECOND, reviewRound=1), Accepted("P-1")), Complete)
+
+
+async def test_a_decision_of_another_process_does_not_move_our_claim(desk: Desk) -> None:
+    await desk.send(desk.job(SEND, FIRST), FAILED)
+    await desk.do(desk.job(DECIDE, FIRST, submissionError="TIMEOUT", retryCount=0))
+    before = await desk.row()
+    desk.moment = later(seconds=30)
+    outcome = await desk.do(desk.job(DECIDE, SECOND, submissionError="INVALID_PROCEDURE_CODE", retryCount=4))
+    assert isinstance(outcome, Throw)  # it stands alone and gets its answer
+    assert await desk.row() == before
+
+
+async def test_a_decision_of_another_process_keeps_no_received_claim_from_its_start(desk: Desk) -> None:
+    arrival = Arrival(CLAIM, PAYER, later(hours=9), "c" * 64, "7")
+    await desk.store.run(lambda tx: tx.claims.receive(arrival, now=NOW))
+    await desk.do(desk.job(DECIDE, SECOND, submissionError="TIMEOUT", retryCount=0))
+    assert (await desk.row()).state is ClaimState.RECEIVED
+
+
+@pytest.mark.parametrize("job_type", [REVIEW, CLOSE])
+async def test_another_process_neither_reviews_nor_closes_our_claim(desk: Desk, job_type: str) -> None:
+    await desk.send(desk.job(SEND, FIRST), FAILED)
+    before = await desk.row()
+    job = desk.job(job_type, SECOND, outcome="WRITTEN_OFF", reviewReason="PERMANENT_ERROR")
+    outcome = await desk.do(job)
+    assert isinstance(outcome, Incident)
+    assert f"process instance {FIRST}" in outcome.message
+    assert await desk.row() == before
+
+
+@pytest.mark.parametrize("job_type", [REVIEW, CLOSE])
+async def test_another_process_does_not_undo_an_acceptance(desk: Desk, job_type: str) -> None:
+    await desk.send(desk.job(SEND, FIRST), Accepted("P-1"))
+    before = await desk.row()
+    await desk.do(desk.job(job_type, SECOND, outcome="WRITTEN_OFF", reviewReason="PERMANENT_ERROR"))
+    assert await desk.row() == before
+
+
+@ends_by_people
+async def test_a_claim_is_not_ended_while_its_payer_may_be_taking_it(desk: Desk, end: str) -> None:
+    first = await desk.begin(desk.job(SEND, FIRST))
+    closing = desk.job(CLOSE, FIRST, outcome=end)
+    assert isinstance(await desk.do(closing), Postpone)
+    desk.payer.answer(1, Accepted("P-1"))
+    await first
+    await desk.do(closing)
+    assert (await desk.row()).state is ClaimState.ACCEPTED

@@ -93,7 +93,7 @@ def _error_code(value: object, policy: Policy) -> str | None:
     if code is None or code == "":
         return None
     if isinstance(code, str) and _CODE.fullmatch(code):
-        return redact(code)  # what is proven later is what was kept
+        return code
     raise _Requirement(
         ERROR_CODE,
         rule=policy.profile.rules.empty_error,

@@ -23,7 +23,7 @@ from domain.retention import LOG_YEARS_AT_LEAST, YEAR
 from persistence.audit.anchors import Anchor, Anchors, seal_of, span
 from persistence.audit.chain import GENESIS, AuditEvent, is_sealed
 from persistence.audit.cross_check import missed_decisions
-from persistence.audit.earlier_rules import bounds_problem, is_of_earlier_rules
+from persistence.audit.earlier_rules import bounds_problem, is_of_earlier_rules, kept_its_text
 from persistence.audit.events import Audit
 from persistence.audit.trail import DECIDED, RECEIVED
 from persistence.repositories.policies import Policies
@@ -33,6 +33,7 @@ PAGE = 1_000
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, DomainError)
 """What reading something can raise that was written by nobody of ours."""
+ERROR_NAMES = ("errorMessage", "submissionError")
 NOT_RETENTION = f"but retention removes none before {LOG_YEARS_AT_LEAST} years and none ahead of time"
 
 
@@ -218,8 +219,10 @@ def _difference(
 ) -> str | None:
     decision = decide(_request(event, received, policy), policy, event.at)
     again = _as_written(audit_record(decision, policy.profile), decided)
-    if _was_redacted(str(received["submissionError"])):
-        return _wait_problem(event, received, decided, policy)
+    if kept_its_text(received):
+        if _was_redacted(str(received["submissionError"])):
+            return _wait_problem(event, received, decided, policy)
+        again |= {name: received["submissionError"] for name in ERROR_NAMES if name in again}
     differing = sorted(name for name in again if again[name] != decided.get(name))
     return f"it does not follow from its policy: {', '.join(differing)}" if differing else None
 

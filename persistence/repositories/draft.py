@@ -22,7 +22,6 @@ class DecisionDraft:
     policy: Policy
     result: dict[str, Any]
     elapsed_ms: Callable[[], int]
-    error_code: str | None = None
 
     @property
     def claim_id(self) -> str:

@@ -74,7 +74,6 @@ def _draft(job: Job, ruling: Ruling, elapsed: Callable[[], float]) -> DecisionDr
         policy=ruling.policy,
         result=to_json(outcome_of(ruling)),
         elapsed_ms=lambda: round(elapsed() * 1000),
-        error_code=job.variables.get(Variable.SUBMISSION_ERROR_CODE),
     )
 
 

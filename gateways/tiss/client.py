@@ -1,13 +1,14 @@
 """Speaks with one payer: sends batches, follows protocols, cancels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from lxml import etree
 
 from domain.digits import digits_from
-from domain.submission import Failed, SendResult
+from domain.own_words import OwnWords
+from domain.submission import Accepted, Failed, SendResult
 from gateways.tiss.exchange import ExchangeListener, seen
 from gateways.tiss.judgement import Reply, judge_cancel, judge_status, judge_submission
 from gateways.tiss.lote import Lote
@@ -23,6 +24,7 @@ from gateways.tiss.messages import (
 from gateways.tiss.names import TransactionKind
 from gateways.tiss.outcomes import CancelOutcome, StatusOutcome
 from gateways.tiss.parties import Payer, Provider
+from gateways.tiss.payer_text import payer_text
 from gateways.tiss.settings import PayerSettings
 from gateways.tiss.transport import Line, Request
 from gateways.tiss.validation import Schemas, Violation, listed, unwritable
@@ -82,7 +84,7 @@ class TissClient:
         if violations := self._violations(message):
             return _not_sent(listed(violations))
         reply = await self._ask(self._payer.endpoint, message, call)
-        return judge_submission(reply, lote, self._payer.answer_hash)
+        return _with_words(judge_submission(reply, lote, self._payer.answer_hash), reply)
 
     async def status(self, provider: Provider, protocol: str, call: Call) -> StatusOutcome:
         """Ask what became of a protocol."""
@@ -135,5 +137,9 @@ class TissClient:
         return reply
 
 
+def _with_words(result: SendResult, reply: Reply) -> SendResult:
+    return result if isinstance(result, Accepted) else replace(result, said=payer_text(reply))
+
+
 def _not_sent(why: str) -> Failed:
-    return Failed(f"MESSAGE_INVALID - not sent: {why}", _NOT_SENT, refused=True)
+    return Failed(OwnWords(f"MESSAGE_INVALID - not sent: {why}"), _NOT_SENT, refused=True)

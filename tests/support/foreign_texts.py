@@ -14,4 +14,6 @@ TEXTS = (
     "UNKNOWN_REFUSAL (TISS:52998224725)",
 )
 CODES = (None, f"TISS:{CPF}", "TISS:52998224725", "MARIA:SILVA", "HTTP:503", "HTTP:52998224725", "tiss:1001")
-SECRETS = ("MARIA", "Maria", "SILVA", "Silva", "nascida", "529", "247-25", "x%40", "gmail", "F32", "Dona")
+SECRETS = ("MARIA", "Maria", "SILVA", "Silva", "nascida", "Dona", "529.", "529%", "52998", "247-25", "x%40",
+           "gmail", "F32.1")  # fmt: skip
+"""Long enough to be in no hash by chance."""

@@ -19,6 +19,7 @@ class RetentionSettings(Topic):
     error_analysis_years: float | None = Field(default=None, gt=0)
     payload_days: float = Field(default=90, gt=0)
     published_days: float = Field(default=30, gt=0)
+    free_text_days: float = Field(default=30, gt=0)
 
     def periods(self) -> Periods:
         """The same as periods of time."""
@@ -29,4 +30,5 @@ class RetentionSettings(Topic):
             error_analysis=None if years is None else years * YEAR,
             payload=timedelta(days=self.payload_days),
             published=timedelta(days=self.published_days),
+            free_text=timedelta(days=self.free_text_days),
         )

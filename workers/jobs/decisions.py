@@ -1,6 +1,7 @@
 """retry-submission-backoff and analyze-retry: read the error, decide, give the timer its time."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import structlog
@@ -9,7 +10,11 @@ from bpmn.names import JobType, Variable
 from domain.decision import Decision
 from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
+from domain.legible import legible
+from domain.redaction import bound
+from gateways.tiss.faults import failure
 from persistence.repositories.draft import DecisionDraft
+from persistence.repositories.free_texts import FreeText, TextSource, sealed_text
 from workers.jobs.rejections import rejected
 from workers.jobs.services import Services
 from workers.policy.ruling import Question, Ruling, outcome_of, rule
@@ -52,7 +57,8 @@ def _deciding(services: Services, profile: str) -> Callable[[Job], Awaitable[Out
             ruling = rule(_question(job), services.policy().under(profile), now)
         except InvalidInput as refused:
             return await rejected(services, job, refused, services.policy().under(profile))
-        recorded = await services.store.record(_draft(job, ruling, lambda: services.stopwatch() - began))
+        draft = _draft(job, ruling, lambda: services.stopwatch() - began)
+        recorded = await services.store.record(replace(draft, free_text=_free_text(services, job, draft)))
         if recorded.is_new:
             _warn(ruling.decision)
         return from_json(recorded.result)
@@ -75,6 +81,17 @@ def _draft(job: Job, ruling: Ruling, elapsed: Callable[[], float]) -> DecisionDr
         result=to_json(outcome_of(ruling)),
         elapsed_ms=lambda: round(elapsed() * 1000),
     )
+
+
+def _free_text(services: Services, job: Job, draft: DecisionDraft) -> FreeText | None:
+    """The model's own words for the error, encrypted, where they are neither ours nor told."""
+    text, told = job.variables.get(Variable.SUBMISSION_ERROR), draft.decision
+    if services.cipher is None or not isinstance(text, str) or text == told.last_error:
+        return None
+    if told.error_code and text == failure(told.error_code).error:
+        return None
+    now, words = told.decided_at, bound(legible(text))
+    return sealed_text(services.cipher, draft.claim_id, TextSource.MODEL, words, now=now) if words else None
 
 
 def _warn(decision: Decision) -> None:

@@ -156,7 +156,9 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             channel=channel,
             commands=commands,
             messages=ClaimMessages(store, commands),
-            intake=Intake(store, commands, cluster.clock, Reader(channels, terms), Batches(channels, cipher)),
+            intake=Intake(
+                store, commands, cluster.clock, Reader(channels, terms, cipher), Batches(channels, cipher)
+            ),
             clock=cluster.clock,
             payer=practice or gateway_to(channels, store),
             channels=channels,

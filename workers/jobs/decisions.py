@@ -7,14 +7,17 @@ from datetime import timedelta
 import structlog
 
 from bpmn.names import JobType, Variable
+from domain.claim import is_claim_id
 from domain.decision import Decision
 from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
 from domain.legible import legible
 from domain.redaction import bound
 from gateways.tiss.faults import failure
+from persistence.encryption.cipher import Cipher
 from persistence.repositories.draft import DecisionDraft
 from persistence.repositories.free_texts import FreeText, TextSource, sealed_text
+from workers.claims.claim_ids import outward_id
 from workers.jobs.rejections import rejected
 from workers.jobs.services import Services
 from workers.policy.ruling import Question, Ruling, outcome_of, rule
@@ -50,8 +53,8 @@ def analyze_retry(services: Services) -> JobHandler:
 
 
 def _deciding(services: Services, profile: str) -> Callable[[Job], Awaitable[Outcome]]:
-    async def handle(job: Job) -> Outcome:
-        began = services.stopwatch()
+    async def handle(given: Job) -> Outcome:
+        began, job = services.stopwatch(), _outward(given, services.cipher)
         now = await services.clock.now()
         try:
             ruling = rule(_question(job), services.policy().under(profile), now)
@@ -64,6 +67,14 @@ def _deciding(services: Services, profile: str) -> Callable[[Job], Awaitable[Out
         return from_json(recorded.result)
 
     return handle
+
+
+def _outward(job: Job, cipher: Cipher | None) -> Job:
+    """The job; an id that holds what can be a person's number goes by a keyed one from here on."""
+    claim_id = job.variables.get(Variable.CLAIM_ID)
+    if cipher is None or not isinstance(claim_id, str) or not is_claim_id(claim_id):
+        return job
+    return replace(job, variables={**job.variables, Variable.CLAIM_ID: outward_id(cipher, claim_id)})
 
 
 def _question(job: Job) -> Question:

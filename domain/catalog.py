@@ -157,17 +157,18 @@ def _without_accents(text: str) -> str:
 
 
 def _codes(categories: Iterable[Category], origin: Origin) -> Mapping[str, Finding]:
-    found = {code.upper(): _finding(c, code, origin) for c in categories for code in c.codes}
+    found = {code.upper(): finding_of(c, code, origin) for c in categories for code in c.codes}
     return MappingProxyType(found)
 
 
 def _words(categories: Iterable[Category]) -> Entries:
     """The longest first: USUARIO_NAO_AUTORIZAD says more than the NAO_AUTORIZAD in it."""
-    found = [(entry_key(word), _finding(c, word, Origin.TEXT)) for c in categories for word in c.words]
+    found = [(entry_key(word), finding_of(c, word, Origin.TEXT)) for c in categories for word in c.words]
     return tuple(sorted(found, key=lambda entry: -len(entry[0])))
 
 
-def _finding(category: Category, entry: str, origin: Origin) -> Finding:
+def finding_of(category: Category, entry: str, origin: Origin) -> Finding:
+    """What an entry of a category says."""
     classes = ErrorClassification
     classification = classes.PERMANENT if category.permanent else classes.TRANSIENT
     team = category.team or Team.BILLING_MANAGEMENT

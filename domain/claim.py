@@ -8,7 +8,7 @@ from domain.check_digits import holds_personal
 
 CLAIM_ID_MAX = 100
 CLAIM_ID_SHAPE = "CLM-<text>-<digits>"
-_CLAIM_ID = re.compile(r"CLM-.+-[0-9]+")
+_CLAIM_ID = re.compile(r"CLM-[A-Za-z0-9._\-]+-[0-9]+", re.ASCII)
 _REFERENCE = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9._:/\-]*")
 
 
@@ -22,7 +22,7 @@ class ClaimIdForm(StrEnum):
     def asked(self) -> str:
         """What an id of this form looks like, for people."""
         if self is ClaimIdForm.CLM:
-            return f"a claim id looks like {CLAIM_ID_SHAPE}, at most {CLAIM_ID_MAX} characters"
+            return f"a claim id looks like {CLAIM_ID_SHAPE}, at most {CLAIM_ID_MAX} letters, digits and . _ -"
         letters = f"at most {CLAIM_ID_MAX} letters, digits and . _ : / -"
         return f"a reference is {letters}, with a digit in it, and no CPF or CNS"
 
@@ -47,8 +47,8 @@ class ClaimId:
 
 
 def is_claim_id(text: str) -> bool:
-    """Say whether the text has the shape of a claim id: printable, bounded, `CLM-<text>-<digits>`."""
-    return len(text) <= CLAIM_ID_MAX and text.isprintable() and _CLAIM_ID.fullmatch(text) is not None
+    """Say whether the text has the shape of a claim id: ASCII, bounded, `CLM-<text>-<digits>`."""
+    return len(text) <= CLAIM_ID_MAX and _CLAIM_ID.fullmatch(text) is not None
 
 
 def is_reference(text: str) -> bool:

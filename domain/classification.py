@@ -3,10 +3,25 @@
 import re
 from collections.abc import Iterator
 
-from domain.catalog import Catalog, Entries, ErrorClassification, Finding, Origin, fold_text, plain
+from domain.catalog import (
+    Catalog,
+    Entries,
+    ErrorClassification,
+    Finding,
+    Origin,
+    finding_of,
+    fold_text,
+    plain,
+)
 
+UNKNOWN_ERROR = "UNKNOWN_ERROR"
 UNKNOWN_REFUSAL = "UNKNOWN_REFUSAL"
+NOT_UNDERSTOOD = f"{UNKNOWN_ERROR} (NOT_IN_CATALOG)"
+"""The long form of an error that no entry matches, for catalogs that have a word in the short one."""
 
+UNNUMBERED = "0000"
+_SCHEMES = {"HTTP": re.compile(r"[1-5]\d\d", re.ASCII), "TISS": re.compile(r"\d{4}", re.ASCII)}
+_REFUSAL = re.compile(r"\d{1,6}", re.ASCII)
 _ENDS = r"(?![^\W_]|[.,\-/_]\d)"
 _ERROR = r"ERR(?:OR?)?"
 _NUMBER_SIGN = r"(?:IS|N[O\u00b0.]|NUMERO|NUMBER)"
@@ -15,15 +30,15 @@ _LABELS_BEHIND = ("ERR", "AUTORIZADO", "AUTHORI")
 _HTTP = re.compile(
     rf"(?<![A-Z0-9])(?:CODIGO|COD)?(?:HTTPS?(?:/\d(?:\.\d)?)?|STATUS|{_ERROR}|RESPONSE|RESPOSTA)"
     rf"(?:[\s_\-]{{0,3}}(?:HTTP|STATUS|CODE|CODIGO|COD|{_ERROR}|RESPONSE)){{0,3}}"
-    rf"(?:[\s_]{_NUMBER_SIGN})?[\s:=#_<>\"'(\[\-]{{0,4}}([1-5]\d\d)" + _ENDS
+    rf"(?:[\s_]{_NUMBER_SIGN})?[\s:=#_<>\"'(\[\-]{{0,4}}([1-5][0-9]{{2}})" + _ENDS
 )
 _STATUS_FIRST = re.compile(
-    r"(?:^|[:;(\[\"'>=]|(?<![A-Z0-9])(?:AN?|THE|UM|GOT|RETURNED))\s{0,2}([1-5]\d\d)[\s:_\-]{1,4}"
+    r"(?:^|[:;(\[\"'>=]|(?<![A-Z0-9])(?:AN?|THE|UM|GOT|RETURNED))\s{0,2}([1-5][0-9]{2})[\s:_\-]{1,4}"
     rf"(?:{_ERROR}|NAO[\s_]AUTORIZADO|NOT[\s_]AUTHORI[SZ]ED)(?![^\W_])"
 )
-_ONLY_A_STATUS = re.compile(r"\W*([1-5]\d\d)\W*")
+_ONLY_A_STATUS = re.compile(r"\W*([1-5][0-9]{2})\W*")
 _TISS = re.compile(
-    r"(?<![A-Z0-9])(?:TISS|(?:CODIGO)?GLOSA)(?:[\s_\-](?:CODIGO|CODE|COD\.?|ERRO))?[\s:=#_>\"'\-]{0,4}(\d{4})"
+    r"(?<![A-Z0-9])(?:TISS|(?:CODIGO)?GLOSA)(?:[\s_\-](?:CODIGO|CODE|COD\.?|ERRO))?[\s:=#_>\"'\-]{0,4}([0-9]{4})"
     + _ENDS
     + r"(?!\.(?:XML|XSD|ZIP))"
 )
@@ -43,6 +58,15 @@ def classify(catalog: Catalog, text: str, code: str | None = None) -> Finding | 
 def _findings(catalog: Catalog, text: str, code: str | None) -> Iterator[Finding]:
     if code and (found := _by_code(catalog, code.upper(), Origin.CODE)):
         yield found
+    if text == NOT_UNDERSTOOD:
+        return
+    if found := read_form(catalog, text):
+        yield found
+        return
+    yield from _in_text(catalog, text)
+
+
+def _in_text(catalog: Catalog, text: str) -> Iterator[Finding]:
     plain_text = plain(text)
     for labelled in _labelled_codes(plain_text):
         if found := _by_code(catalog, labelled, Origin.TEXT):
@@ -52,6 +76,38 @@ def _findings(catalog: Catalog, text: str, code: str | None) -> Iterator[Finding
     for words in (catalog.permanent_words, catalog.transient_words):
         if found := _by_word(words, plain_text, folded):
             yield found
+
+
+def long_form(finding: Finding) -> str:
+    """An entry as one text that says nothing else: `NOT_COVERED (SEM_COBERTURA)`, `TIMEOUT (HTTP:504)`."""
+    return f"{finding.category} ({finding.matched})"
+
+
+def read_form(catalog: Catalog, text: str) -> Finding | None:
+    """The entry whose long form the whole text is; such a text is read no further."""
+    category, sign, entry = text.partition(" (")
+    if not sign or not entry.endswith(")"):
+        return None
+    name = entry[:-1]
+    for known in catalog.categories:
+        if known.name == category and (name in known.words or name in known.codes):
+            return finding_of(known, name, Origin.TEXT)
+    is_code = category == UNKNOWN_REFUSAL and known_code(catalog, name) == name
+    refused = _by_code(catalog, name, Origin.TEXT) if is_code else None
+    return refused if refused and refused.category == UNKNOWN_REFUSAL else None
+
+
+def known_code(catalog: Catalog, code: str | None) -> str | None:
+    """The code, if the catalog has it or its scheme's form fits; one of a refusing scheme stays a refusal."""
+    if not code:
+        return None
+    if entry := catalog.codes.get(code.upper()):
+        return entry.matched
+    scheme, _, number = code.upper().partition(":")
+    form = _SCHEMES.get(scheme, _REFUSAL if scheme in catalog.refusals else None)
+    if form and form.fullmatch(number):
+        return f"{scheme}:{number}"
+    return f"{scheme}:{UNNUMBERED}" if scheme in catalog.refusals else None
 
 
 def _by_code(catalog: Catalog, code: str, origin: Origin) -> Finding | None:

@@ -8,17 +8,16 @@ from typing import TypedDict
 from domain.backoff import BackoffCalculation, calculate, derive_draw
 from domain.catalog import ErrorClassification, Finding, Origin, Team
 from domain.claim import ClaimId
-from domain.classification import classify
+from domain.classification import UNKNOWN_ERROR, classify, known_code
 from domain.deadline import TooLate, fit, fitted_reason
 from domain.durations import whole_second
 from domain.limit_rules import LimitRule
 from domain.policy import Policy
-from domain.redaction import redact
+from domain.rendering import render
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """The number of the rules' code; one more whenever the same request and policy may be decided otherwise."""
 INVALID_ERROR_MESSAGE = "INVALID_ERROR_MESSAGE"
-UNKNOWN_ERROR = "UNKNOWN_ERROR"
 HELD_TO_DEADLINE = "ADMISSION:DEADLINE"
 """The error code of a send that never left: its payer was not available until the deadline came near."""
 _HELD = Finding(ErrorClassification.TRANSIENT, "SERVICE_UNAVAILABLE", HELD_TO_DEADLINE, Origin.CODE)
@@ -38,7 +37,7 @@ class RetryRequest:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What every decision carries."""
+    """What every decision carries; of the error, `last_error` and `error_code` say what may be told."""
 
     claim_id: ClaimId
     retry_count: int
@@ -51,6 +50,7 @@ class Decided:
     last_submission_time: datetime | None
     deadline: datetime | None
     left_rules: tuple[LimitRule, ...] = field(default=(), kw_only=True)
+    error_code: str | None = field(default=None, kw_only=True)
 
     @property
     def classification(self) -> ErrorClassification:
@@ -157,7 +157,8 @@ def find(request: RetryRequest, policy: Policy) -> Finding:
     """
     if request.error_code == HELD_TO_DEADLINE:
         return _HELD
-    if found := classify(policy.catalog, request.submission_error, request.error_code):
+    code = known_code(policy.catalog, request.error_code)
+    if found := classify(policy.catalog, request.submission_error, code):
         return found
     if not request.submission_error:
         return Finding(ErrorClassification.TRANSIENT, INVALID_ERROR_MESSAGE)
@@ -173,6 +174,18 @@ class _Basis(TypedDict):
     decided_at: datetime
     last_submission_time: datetime | None
     deadline: datetime | None
+    error_code: str | None
+
+
+def told_error(request: RetryRequest, policy: Policy) -> str:
+    """What may be told of the request's error; an empty one stays empty."""
+    return render(policy.catalog, find(request, policy)) if request.submission_error else ""
+
+
+def told_code(request: RetryRequest, policy: Policy) -> str | None:
+    """What may be told of the request's error code."""
+    held = request.error_code == HELD_TO_DEADLINE
+    return HELD_TO_DEADLINE if held else known_code(policy.catalog, request.error_code)
 
 
 def _basis(request: RetryRequest, policy: Policy, now: datetime) -> _Basis:
@@ -180,7 +193,8 @@ def _basis(request: RetryRequest, policy: Policy, now: datetime) -> _Basis:
         "claim_id": request.claim_id,
         "max_retries": policy.limits.max_retries,
         "finding": find(request, policy),
-        "last_error": redact(request.submission_error),
+        "last_error": told_error(request, policy),
+        "error_code": told_code(request, policy),
         "policy_version": policy.label,
         "decided_at": now,
         "last_submission_time": request.last_submission_time,

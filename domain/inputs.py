@@ -11,7 +11,7 @@ from domain.durations import YEARS
 from domain.errors import InvalidInput
 from domain.legible import legible
 from domain.policy import EmptyError, Policy
-from domain.redaction import NUMBER, bound, redact, shorten
+from domain.redaction import bound
 
 CLAIM_ID = "claimId"
 SUBMISSION_ERROR = "submissionError"
@@ -24,8 +24,9 @@ VARIABLES = (CLAIM_ID, SUBMISSION_ERROR, ERROR_CODE, RETRY_COUNT, LAST_SUBMISSIO
 _COUNT_MAX = 2**31 - 1
 _CODE = re.compile(r"[A-Za-z]{2,12}:[\w.\-]{1,64}", re.ASCII)
 _ZONE_NAME = re.compile(r"\[[\w/+\-]{1,40}\]$")
-_DIGIT = re.compile(r"\d")
-_SHOWN_MAX = 80
+_FORM_MAX = 40
+_SIGNS = frozenset(" -+.,:;/_#")
+_SMALL, _SMALL_MAX = 1_000_000, 8
 _CLAIM_ID_EXAMPLES = {ClaimIdForm.CLM: "CLM-001-1234567890", ClaimIdForm.REFERENCE: "GUIDE-A17"}
 
 
@@ -42,7 +43,7 @@ class _Requirement:
         """The error to raise for a value."""
         return InvalidInput(
             f"Variable {self.variable}",
-            (show or shown)(value),
+            (show or _shown)(value),
             rule=self.rule,
             problem=self.problem,
             remedy=f"{self.advice}; then retry the incident in Operate.",
@@ -93,7 +94,7 @@ def _error_code(value: object, policy: Policy) -> str | None:
     if code is None or code == "":
         return None
     if isinstance(code, str) and _CODE.fullmatch(code):
-        return redact(code)  # what is proven later is what was kept
+        return code
     raise _Requirement(
         ERROR_CODE,
         rule=policy.profile.rules.empty_error,
@@ -115,11 +116,11 @@ def _retry_count(value: object, policy: Policy) -> int:
         rule=policy.profile.rules.retry_count,
         problem=f"retryCount must be a whole number, 0 or more; {end} retries are the end",
         advice=_count_advice(value),
-    ).broken_by(value, _shown_count)
+    ).broken_by(value)
 
 
 def _count_advice(value: object) -> str:
-    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 10:
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 4:
         return f"Set retryCount to the number {int(value)}, without quotes"
     return "Set retryCount to the number of retries already made, 0 for the first failure"
 
@@ -134,7 +135,7 @@ def _last_submission_time(value: object, policy: Policy) -> datetime | None:
         rule=policy.profile.rules.last_submission_time,
         problem="lastSubmissionTime must be an ISO 8601 date and time, or null",
         advice="Set lastSubmissionTime to a time such as 2025-01-12T10:40:00-03:00, or to null",
-    ).broken_by(value, _shown_time)
+    ).broken_by(value, _shown_kind)
 
 
 def read_deadline(value: object, policy: Policy) -> datetime | None:
@@ -148,7 +149,7 @@ def read_deadline(value: object, policy: Policy) -> datetime | None:
         rule=policy.profile.rules.deadline,
         problem="deadline must be an ISO 8601 date and time, or null for none",
         advice="Set deadline to a time such as 2025-01-14T10:40:00-03:00, or to null",
-    ).broken_by(value, _shown_time)
+    ).broken_by(value, _shown_kind)
 
 
 def _instant(text: str, zone: tzinfo) -> datetime | None:
@@ -162,51 +163,46 @@ def _instant(text: str, zone: tzinfo) -> datetime | None:
     return moment if moment.year in YEARS else None
 
 
-def shown(value: object) -> str:
-    """A value as it may be shown to people: redacted, short, with its kind where that is the surprise."""
+def _shown(value: object) -> str:
+    """What was given, for people: its kind and its form, never a text, which may name a person."""
     match value:
         case None:
             return "missing or null"
-        case int() if value.bit_length() > 64:
-            return "a huge number"
-        case bool() | int() | float():
-            return redact(str(value))
+        case bool():
+            return str(value)
+        case int() | float():
+            return _shown_number(value)
         case str():
-            return f'the text "{shorten(redact(value), _SHOWN_MAX)}"'
+            return f'a text of the form "{_form(value)}"' if value.strip() else "an empty text"
         case _:
             return f"a {type(value).__name__}"
 
 
+def _shown_number(value: float) -> str:
+    if abs(value) < _SMALL and len(str(value)) <= _SMALL_MAX:
+        return str(value)
+    return "a negative number" if value < 0 else "a number too large"
+
+
+def _form(text: str) -> str:
+    """Letters as `a`, digits as `#`; what is left of a date or a number written otherwise tells its fault."""
+    start = "".join(map(_mark, text[:_FORM_MAX]))
+    return start if len(text) <= _FORM_MAX else f"{start}…"
+
+
+def _mark(letter: str) -> str:
+    if letter.isdigit():
+        return "#"
+    return letter if letter in _SIGNS else "a"
+
+
+def _shown_kind(value: object) -> str:
+    """What was given where no number belongs: it may be a person's, whatever its size."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return "a number" if is_number else _shown(value)
+
+
 def _shown_claim_id(value: object) -> str:
-    """What was given for a claim's id: never the text, which may be a person's name."""
-    match value:
-        case bool():
-            return shown(value)
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text of another form" if value.strip() else "an empty text"
-        case _:
-            return shown(value)
-
-
-def _shown_count(value: object) -> str:
-    """What was given for a count: a number with too many digits is no person's, but too large."""
-    text = shown(value)
-    if isinstance(value, int | float) and (value > _COUNT_MAX or NUMBER in text):
-        too_large = "a number too large" if value > 0 else "a negative number"
-        return text if isinstance(value, int) and value.bit_length() > 64 else too_large
-    return text
-
-
-def _shown_time(value: object) -> str:
-    """What was given for a time: its form where the digits may be a person's."""
-    match value:
-        case bool():
-            return shown(value)
-        case int() | float():
-            return "a number"
-        case str() if NUMBER in redact(value):
-            return f'a text of the form "{shorten(redact(_DIGIT.sub("#", value)), _SHOWN_MAX)}"'
-        case _:
-            return shown(value)
+    """What was given for a claim's id: not even its form, which people take for the id."""
+    is_text = isinstance(value, str) and value.strip()
+    return "a text of another form" if is_text else _shown_kind(value)

@@ -16,6 +16,7 @@ class RecordKind(StrEnum):
     HISTORY = "history"
     PAYLOAD = "payload"
     PUBLISHED = "published"
+    FREE_TEXT = "free_text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Periods:
     error_analysis: timedelta | None = None
     payload: timedelta = timedelta(days=90)
     published: timedelta = timedelta(days=30)
+    free_text: timedelta = timedelta(days=30)
 
     def cutoff(self, kind: RecordKind, now: datetime) -> datetime:
         """Before which moment records of a kind are due to go."""

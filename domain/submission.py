@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import ClassVar, Literal, Protocol
+
+from domain.own_words import OwnWords, is_business_number
 
 DUPLICATE_CLAIM = "DUPLICATE_CLAIM"
 GlosaLevel = Literal["protocol", "guide", "procedure"]
@@ -64,6 +67,7 @@ class Duplicate:
     error: str = ""
     of: Literal["batch", "guide"] = "batch"
     guides: tuple[str, ...] = ()
+    said: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ class Failed:
     retry_after: timedelta | None = None
     payer_down: bool = False
     refused: bool = False
+    said: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,7 @@ class AnswerLost:
     retry_after: timedelta | None = None
     payer_down: bool = False
     claimed_protocol: str | None = None
+    said: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,7 @@ class AccessDenied:
     stored_as: ClassVar[str] = "ACCESS_DENIED"
     error: str
     code: str | None = None
+    said: str = field(default="", repr=False, compare=False)
 
     @property
     def may_mean_the_file(self) -> bool:
@@ -122,7 +129,10 @@ class OwnTrouble:
 Answered = Accepted | Duplicate | Failed | AnswerLost | AccessDenied
 Failure = Duplicate | Failed | AnswerLost | AccessDenied | OwnTrouble
 SendResult = Accepted | Failure
-"""What the gateway saw; `Answered` where the claim was really tried."""
+"""What the gateway saw; `Answered` where the claim was really tried.
+
+`error` is in `OwnWords`, and what the payer `said` in its own, for people alone.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +189,16 @@ def settle(
     if not isinstance(result, Duplicate):
         return result
     if not answer_was_lost_before:
-        return Failed(f"{DUPLICATE_CLAIM} - {_known(result)}", result.code, refused=True)
+        return Failed(OwnWords(f"{DUPLICATE_CLAIM} - {_known(result)}"), result.code, refused=True)
     if result.of == "batch" or (others.all_known and not others.claims):
         return ProtocolMissing()
-    return ArrivalUnknown(f"{DUPLICATE_CLAIM} - {_known(result)}; {_doubt(others)}", result.code)
+    return ArrivalUnknown(OwnWords(f"{DUPLICATE_CLAIM} - {_known(result)}; {_doubt(others)}"), result.code)
 
 
 def _known(duplicate: Duplicate) -> str:
     what = "this batch number" if duplicate.of == "batch" else "a guide of this batch"
-    guides = (f"guide {number}" for number in duplicate.guides[:GUIDES_NAMED])
+    named = filter(is_business_number, duplicate.guides)
+    guides = (f"guide {number}" for number in islice(named, GUIDES_NAMED))
     details = ", ".join((*filter(None, [duplicate.code]), *guides))
     return f"the payer has {what} already" + (f" ({details})" if details else "")
 

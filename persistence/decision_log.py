@@ -19,6 +19,7 @@ from persistence.repositories.attempts import Attempts
 from persistence.repositories.claims import Claims, Move
 from persistence.repositories.decisions import Decisions, StoredDecision, stored_form
 from persistence.repositories.draft import DecisionDraft, Recorded
+from persistence.repositories.free_texts import FreeTexts
 from persistence.repositories.journal import GIVEN_UP, RETRY_SCHEDULED, Journal, JournalNote
 from persistence.repositories.outbox import Outbox, OutboxEvent, event_id
 from persistence.repositories.policies import Policies
@@ -82,6 +83,7 @@ class DecisionLog:
         await Outbox(connection).add(fact for entry in entries for fact in entry.facts)
         await Claims(connection).move_all(entry.move for entry in entries)
         await Journal(connection, self._notes).write_all(entry.note for entry in entries)
+        await FreeTexts(connection).keep(draft.free_text for draft in drafts if draft.free_text)
 
 
 def _known(draft: DecisionDraft, history: History) -> StoredDecision | None:

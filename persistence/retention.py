@@ -33,6 +33,7 @@ from persistence.tables import (
     claim_events,
     claim_guides,
     claim_payloads,
+    claim_texts,
     claims,
     error_statistics,
     legal_holds,
@@ -84,6 +85,7 @@ CLAIMS = Area("claims", RecordKind.HISTORY, claims, claims.c.updated_at, claims.
 AREAS = (
     PAYLOADS,
     Area("files of claims", RecordKind.PAYLOAD, claim_payloads, claim_payloads.c.stored_at, HAS_ENDED),
+    Area("words of payers and models", RecordKind.FREE_TEXT, claim_texts, claim_texts.c.noted_at),
     DECISIONS,
     AUDIT,
     Area("journal entries", RecordKind.LOG, claim_events, claim_events.c.at),

@@ -37,6 +37,7 @@ from persistence.repositories.attempts import Attempts
 from persistence.repositories.claims import Claims
 from persistence.repositories.decisions import Decisions
 from persistence.repositories.draft import DecisionDraft, Recorded
+from persistence.repositories.free_texts import FreeTexts
 from persistence.repositories.guides import Guides
 from persistence.repositories.idempotency import IdempotencyRecords
 from persistence.repositories.incidents import Incidents
@@ -83,6 +84,7 @@ class Transaction:
         self.decisions = Decisions(connection)
         self.expired = ExpiredRecords(connection)
         self.export = Export(connection)
+        self.free_texts = FreeTexts(connection)
         self.guides = Guides(connection)
         self.holds = LegalHolds(connection, self.notes)
         self.idempotency = IdempotencyRecords(connection)

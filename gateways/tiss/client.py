@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 from zoneinfo import ZoneInfo
@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 from lxml import etree
 
 from domain.digits import digits_from
-from domain.submission import Failed, SendResult
+from domain.own_words import OwnWords
+from domain.submission import Accepted, Failed, SendResult
 from gateways.tiss.exchange import ExchangeListener, seen
 from gateways.tiss.judgement import Reply, judge_cancel, judge_status, judge_submission
 from gateways.tiss.lote import Lote, read_lote
@@ -27,6 +28,7 @@ from gateways.tiss.messages import (
 from gateways.tiss.names import TransactionKind
 from gateways.tiss.outcomes import CancelOutcome, StatusOutcome
 from gateways.tiss.parties import Payer, Provider
+from gateways.tiss.payer_text import payer_text
 from gateways.tiss.settings import PayerSettings
 from gateways.tiss.transport import Line, Request
 from gateways.tiss.validation import Schemas, Violation, listed, unwritable
@@ -105,7 +107,7 @@ class TissClient:
         )
         if isinstance(reply, Failed):
             return reply
-        return await self._beside(lambda: judge_submission(reply, lote, trust))
+        return await self._beside(lambda: _with_words(judge_submission(reply, lote, trust), reply))
 
     async def status(self, provider: Provider, protocol: str, call: Call) -> StatusOutcome:
         """Ask what became of a protocol."""
@@ -169,5 +171,9 @@ class TissClient:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
 
+def _with_words(result: SendResult, reply: Reply) -> SendResult:
+    return result if isinstance(result, Accepted) else replace(result, said=payer_text(reply))
+
+
 def _not_sent(why: str) -> Failed:
-    return Failed(f"MESSAGE_INVALID - not sent: {why}", _NOT_SENT, refused=True)
+    return Failed(OwnWords(f"MESSAGE_INVALID - not sent: {why}"), _NOT_SENT, refused=True)

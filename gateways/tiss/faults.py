@@ -7,6 +7,7 @@ the text alone is classified as its code is.
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from domain.own_words import OwnWords
 from domain.submission import AccessDenied, AnswerLost, Duplicate, Failed, Failure, OwnTrouble
 from gateways.own_limits import NO_FILES
 from gateways.tiss.glosas import glosa_meaning
@@ -141,7 +142,7 @@ NO_SUCH_PROTOCOL = frozenset({"TISS:3162", "TISS:3291"})
 def failure(code: str, *, said: str = "", retry_after: timedelta | None = None) -> Failure:
     """The result of a failure; `said` is a detail in our own words."""
     fault = FAULTS.get(code, ANY_OTHER)
-    error = f"{fault.word} - {_meaning(code, fault)}{f' ({said})' if said else ''}"
+    error = OwnWords(f"{fault.word} - {_meaning(code, fault)}{f' ({said})' if said else ''}")
     match fault.result:
         case Failed(refused=False) | AnswerLost() as may_pass:
             return replace(may_pass, error=error, code=code, retry_after=retry_after)

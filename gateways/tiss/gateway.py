@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from domain.own_words import OwnWords
 from domain.submission import (
     DUPLICATE_CLAIM,
     AccessDenied,
@@ -71,7 +72,7 @@ class TissGateway:
 
 
 def _refused(error: str, word: FaultWord) -> Failed:
-    return Failed(error, f"FAULT:{word}", refused=True)
+    return Failed(OwnWords(error), f"FAULT:{word}", refused=True)
 
 
 async def _read(client: TissClient, content: bytes | None) -> Lote:
@@ -84,7 +85,7 @@ def _spent(known: Duplicate) -> Failed:
     """Not "it arrived": that send is undone, and the payer takes its number no more."""
     what = "its number" if known.of == "batch" else "one of its guides"
     why = f"the batch was cancelled after its answer was lost, and the payer refuses {what}"
-    return Failed(f"{DUPLICATE_CLAIM} - {why}: give it a new one", known.code, refused=True)
+    return Failed(OwnWords(f"{DUPLICATE_CLAIM} - {why}: give it a new one"), known.code, refused=True)
 
 
 async def _cancel(

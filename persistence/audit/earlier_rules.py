@@ -8,6 +8,14 @@ from domain.durations import ONE_SECOND, whole_second
 from domain.policy import Policy
 from persistence.audit.chain import AuditEvent
 
+LAST_WITH_TEXT = 2
+"""The last version of the rules' code whose records hold the error's own text, redacted."""
+
+
+def kept_its_text(received: dict[str, Any]) -> bool:
+    """Whether the record holds the error's text; since then it holds what the catalog says of it."""
+    return bool(received.get("rulesVersion", 1) <= LAST_WITH_TEXT)
+
 
 def is_of_earlier_rules(received: dict[str, Any]) -> bool:
     """Whether other rules' code than today's made the decision; the first did not say its number."""

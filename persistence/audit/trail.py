@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from domain.decision import RULES_VERSION, Cause, Decision, Exhausted, Retry
 from domain.outputs import audit_record, iso_time
-from domain.redaction import redact
 from persistence.audit.chain import AuditDraft
 from persistence.database.canonical import canonical
 from persistence.repositories.draft import DecisionDraft
@@ -48,7 +47,7 @@ def _received(draft: DecisionDraft) -> dict[str, object]:
     last_sent = draft.decision.last_submission_time
     return {
         "submissionError": draft.decision.last_error,
-        "submissionErrorCode": redact(draft.error_code or "").strip() or None,
+        "submissionErrorCode": draft.decision.error_code,
         "lastSubmissionTime": iso_time(last_sent) if last_sent else None,
         "retryCount": draft.asked_count,
         "processInstanceKey": draft.process_instance_key,

@@ -24,7 +24,7 @@ from persistence.audit.anchors import Anchors, span
 from persistence.audit.chain import GENESIS, AuditEvent, is_sealed
 from persistence.audit.checkpoints import Checkpoint, Checkpoints
 from persistence.audit.cross_check import missed_decisions
-from persistence.audit.earlier_rules import bounds_problem, is_of_earlier_rules
+from persistence.audit.earlier_rules import bounds_problem, is_of_earlier_rules, kept_its_text
 from persistence.audit.events import Audit
 from persistence.audit.guard_check import open_gaps
 from persistence.audit.seals import UNSEALED, Judgement, Seals
@@ -36,6 +36,7 @@ PAGE = 1_000
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, DomainError)
 """What reading something can raise that was written by nobody of ours."""
+ERROR_NAMES = ("errorMessage", "submissionError")
 UNPROVEN = "bear no seal of a key that is set, and no signed anchor closes them in"
 PERHAPS = (
     "an earlier version wrote them (the next daily anchor closes them in), their key is missing in "
@@ -255,8 +256,10 @@ def _difference(
 ) -> str | None:
     decision = decide(_request(event, received, policy), policy, event.at)
     again = _as_written(audit_record(decision, policy.profile), decided)
-    if _was_redacted(str(received["submissionError"])):
-        return _wait_problem(event, received, decided, policy)
+    if kept_its_text(received):
+        if _was_redacted(str(received["submissionError"])):
+            return _wait_problem(event, received, decided, policy)
+        again |= {name: received["submissionError"] for name in ERROR_NAMES if name in again}
     differing = sorted(name for name in again if again[name] != decided.get(name))
     return f"it does not follow from its policy: {', '.join(differing)}" if differing else None
 

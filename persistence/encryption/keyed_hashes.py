@@ -19,6 +19,12 @@ def keyed_hashes(cipher: Cipher, key_id: str, values: Iterable[str], *, purpose:
     )
 
 
+def keyed_digits(cipher: Cipher, key_id: str, text: str, *, length: int, purpose: str) -> str:
+    """So many digits, at most 19, that stand for a text; nobody finds the text by trying all there are."""
+    digest = hmac.digest(_derived(cipher, key_id, purpose), text.encode(), hashlib.sha256)
+    return f"{int.from_bytes(digest[:8]) % 10**length:0{length}d}"
+
+
 def key_name(cipher: Cipher, key_id: str, *, purpose: str) -> str:
     """What to keep with hashes: the key's id as far as there is room, and a fingerprint of the key.
 

@@ -6,13 +6,15 @@ from typing import Any
 
 from domain.decision import Decision, Retry
 from domain.policy import Policy
+from persistence.repositories.free_texts import FreeText
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionDraft:
     """What was decided for which job, with what, and the answer the job gets.
 
-    `elapsed_ms` tells how long the job has taken when its audit events are written.
+    `elapsed_ms` tells how long the job has taken when its audit events are written. `free_text` is the
+    error in the model's own words, where the decision does not tell it.
     """
 
     job_key: int
@@ -22,7 +24,7 @@ class DecisionDraft:
     policy: Policy
     result: dict[str, Any]
     elapsed_ms: Callable[[], int]
-    error_code: str | None = None
+    free_text: FreeText | None = None
 
     @property
     def claim_id(self) -> str:

@@ -81,6 +81,18 @@ claim_payloads = Table(
     Index("ix_claim_payloads_stored_at", "stored_at"),
 )
 
+claim_texts = Table(
+    "claim_texts",
+    metadata,
+    Column("text_id", BigId, primary_key=True),
+    Column("claim_id", String(CLAIM_ID_LENGTH), nullable=False),
+    Column("source", String(16), nullable=False),
+    Column("ciphertext", Text, nullable=False),
+    Column("noted_at", UtcDateTime, nullable=False),
+    Index("ix_claim_texts_claim_id", "claim_id", "text_id"),
+    Index("ix_claim_texts_noted_at", "noted_at"),
+)
+
 submission_attempts = Table(
     "submission_attempts",
     metadata,

@@ -71,7 +71,7 @@ async def intake_stage(
         open_channels(file) as channels,
         open_channel(Plaintext(broker.address)) as channel,
     ):
-        reader = Reader(channels, IntakeTerms(max_bytes, timedelta(hours=48), ZONE))
+        reader = Reader(channels, IntakeTerms(max_bytes, timedelta(hours=48), ZONE), cipher)
         yield IntakeStage(
             Intake(store, ZeebeCommands(channel), clock, reader, Batches(channels, cipher)), broker, clock
         )

@@ -7,26 +7,36 @@ from typing import Any
 import pytest
 from sqlalchemy import inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
+from structlog.testing import capture_logs
 
 from domain.submission import AccessDenied, AnswerLost, Failed, SendResult, Submission
+from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
 from persistence.tables import metadata
 from tests.integration.intake_stage import DERIVED, intake_stage
 from tests.support.builders import NOW
+from tests.support.foreign_texts import SECRETS as FOREIGN
+from tests.support.foreign_texts import TEXTS
 from tests.support.patients import CPF, DIGITS, ERROR, SECRETS, dump, patients_file
 from tests.support.services import services
 from workers.claims.examination import ClaimFile
 from workers.jobs import all_handlers
 from workers.runtime import Job
+from workers.runtime.outcome import incident_of
 
 
 class LeakyPayer:
     """Quotes the patient in everything it says."""
 
+    def __init__(self, error: str = ERROR) -> None:
+        self._error = error
+
     async def send(self, submission: Submission, _now: datetime) -> SendResult:
-        answers = (AnswerLost(ERROR, "HTTP:503", payer_down=True), Failed(ERROR, "HTTP:503"))
-        return answers[submission.attempt - 1] if submission.attempt <= len(answers) else AccessDenied(ERROR)
+        error = self._error
+        answers = (AnswerLost(error, "HTTP:503", payer_down=True), Failed(error, f"TISS:{CPF}"))
+        answered = submission.attempt <= len(answers)
+        return answers[submission.attempt - 1] if answered else AccessDenied(error, said=error)
 
 
 class Noon:
@@ -36,11 +46,11 @@ class Noon:
         return NOW
 
 
-def variables(key: int, job_type: str) -> dict[str, Any]:
+def variables(key: int, job_type: str, error: str = ERROR) -> dict[str, Any]:
     about = {"claimId": DERIVED, "payerId": "p", "retryCount": key % 7}
     if job_type == "open-review":
-        return about | {"reviewReason": "PERMANENT_ERROR", "submissionError": ERROR}
-    return about | {"submissionError": ERROR, "submissionErrorCode": "HTTP:503"}
+        return about | {"reviewReason": "PERMANENT_ERROR", "submissionError": error, "retryReason": error}
+    return about | {"submissionError": error, "submissionErrorCode": "HTTP:503"}
 
 
 @pytest.mark.parametrize("secret", SECRETS)
@@ -69,6 +79,50 @@ async def test_no_personal_data_is_kept_in_clear(store: Store, database: AsyncEn
     kept = ("ANSWER_LOST", "FAILED", "ACCESS_DENIED", "payer_unavailable")
     assert all(word in everything for word in kept)
     assert [secret for secret in SECRETS if secret in everything] == []
+
+
+@pytest.mark.parametrize("error", TEXTS)
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+async def test_no_word_of_a_foreign_text_reaches_engine_database_log_or_queue(
+    store: Store, database: AsyncEngine, error: str
+) -> None:
+    cipher = cipher_of(new_key("k1"))
+    told: list[str] = []
+    leaky = services(store, payer=LeakyPayer(error), clock=Noon(), cipher=cipher)
+    with capture_logs() as logs:
+        for handler in all_handlers(leaky):
+            for key, given in enumerate(_everywhere(handler.type, error)):
+                job = Job(key * 100 + len(told), handler.type, "Task", key, 1, dict(HEADERS), given)
+                outcome = await handler.handle(job)
+                told.append(str(outcome))
+                if message := incident_of(outcome, 1):
+                    await handler.on_incident(job, message)
+    everything = {"database": await dump(database), "engine": "\n".join(told), "logs": str(logs)}
+    assert {name: _found(text) for name, text in everything.items() if _found(text)} == {}
+    async with store.reading() as tx:
+        kept = [text.opened(cipher) for text in await tx.free_texts.of_claim(DERIVED)]
+    assert error in kept
+
+
+HEADERS = {"outcome": "CANCELLED", "recipientGroup": "REGISTRATION", "template": "t"}
+FREE = (
+    *("claimId", "payerId", "deadline", "protocolNumber", "retryCount", "lastSubmissionTime"),
+    *("submissionError", "submissionErrorCode", "retryReason"),
+    *("reviewReason", "recipientGroup", "responsibleTeam"),
+)
+
+
+def _everywhere(job_type: str, error: str) -> list[dict[str, Any]]:
+    """Good variables, and the text in the place of each of them."""
+    good = variables(0, job_type, error) | {"reviewReason": "PERMANENT_ERROR"}
+    wrong = [
+        {name: error} for name in FREE if job_type.startswith(("submit", "retry", "open", "close", "notify"))
+    ]
+    return [good, *(good | one for one in wrong), good | {"submissionErrorCode": f"TISS:{CPF}"}]
+
+
+def _found(text: str) -> list[str]:
+    return [secret for secret in FOREIGN if secret in text]
 
 
 async def test_the_dump_sees_every_table_of_the_database_also_one_that_the_code_does_not_know(

@@ -42,7 +42,6 @@ def draft(
         "policy": policy,
         "result": to_json(outcome_of(Ruling(asked, decision, policy))),
         "elapsed_ms": lambda: 7,
-        "error_code": code,
     }
     return DecisionDraft(**(values | changes))
 

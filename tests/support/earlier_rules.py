@@ -22,14 +22,24 @@ def said_otherwise(**asked: Any) -> DecisionDraft:
     return replace(given, decision=replace(given.decision, last_error="HTTP_401"))
 
 
-def _without_number(event: AuditDraft) -> AuditDraft:
-    data = json.loads(event.data)
-    data.pop("rulesVersion", None)
+def said_in_full(error: str, told: str) -> DecisionDraft:
+    """A decision about an error whose redacted text is still told."""
+    given = draft(error=error)
+    return replace(given, decision=replace(given.decision, last_error=told))
+
+
+def _with_number(event: AuditDraft, version: int | None) -> AuditDraft:
+    data = json.loads(event.data) | {"rulesVersion": version}
+    if version is None:
+        del data["rulesVersion"]
     return replace(event, data=canonical(data)) if event.event == RECEIVED else event
 
 
-async def record_as_before(database: AsyncEngine, given: DecisionDraft) -> None:
-    """Write the decision's trail as the version before did."""
+async def record_as_before(
+    database: AsyncEngine, given: DecisionDraft, *, version: int | None = None
+) -> None:
+    """Write the decision's trail as an earlier version did; the first did not say its number."""
+    trail = [_with_number(event, version) for event in trail_of(given, 1)]
     async with database.begin() as connection:
         await Policies(connection).keep([given.policy], now=NOW)
-        await Audit(connection, SEALS).append(seal_all(map(_without_number, trail_of(given, 1)), Head()))
+        await Audit(connection, SEALS).append(seal_all(trail, Head()))

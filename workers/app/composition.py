@@ -176,7 +176,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             channel=channel,
             commands=commands,
             messages=ClaimMessages(store, commands),
-            intake=Intake(store, commands, clock, Reader(channels, terms), Batches(channels, cipher)),
+            intake=Intake(store, commands, clock, Reader(channels, terms, cipher), Batches(channels, cipher)),
             clock=clock,
             clock_check=clock_check(settings, clock, machine),
             payer=practice or gateway_to(channels, store),

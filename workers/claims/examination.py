@@ -1,10 +1,11 @@
 """Looks a file over before anything is kept: XML, batch, payer, schema; and says which claim it would be."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from domain.claim import ClaimId
 from domain.intake import IntakeTerms
 from domain.refusals import Refusal, malformed, too_large, unprocessable
 from gateways.tiss.client import Call
@@ -12,10 +13,12 @@ from gateways.tiss.lote import Lote, LoteRefusedError, read_lote
 from gateways.tiss.parties import Provider
 from gateways.tiss.validation import Violation, listed
 from gateways.tiss.xml import XmlProblem
+from persistence.encryption.cipher import Cipher
 from persistence.repositories.claims import Arrival
-from workers.claims.claim_ids import derived_claim_id, given_claim_id
+from workers.claims.claim_ids import derived_claim_ids, given_claim_id
 from workers.payers.channels import PayerChannel
 
+NO_KEYS = Cipher(current="", keys={})
 _NO_PAYERS = "Describe your payers in a file and name it by PAYERS_FILE."
 Channels = Mapping[str, PayerChannel]
 
@@ -49,18 +52,26 @@ class Examined:
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
-    """A file that could be sent: what it says, and the claim it would be."""
+    """A file that could be sent: what it says, and the claim it would be.
+
+    `earlier_ids` are those under which the same batch may be known from before our keys changed.
+    """
 
     examined: Examined
     arrival: Arrival
+    earlier_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads files in a thread, one at a time: a large one takes memory. `channels` are the payers."""
+    """Reads files in a thread, one at a time: a large one takes memory. `channels` are the payers.
+
+    `cipher` has the keys by which numbers of persons are hashed for ids.
+    """
 
     channels: Channels
     terms: IntakeTerms
+    cipher: Cipher = NO_KEYS
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def look_over(self, file: ClaimFile, now: datetime) -> CheckedFile:
@@ -70,8 +81,12 @@ class Reader:
         async with self._turn:
             examined = await asyncio.to_thread(examine, file, self.channels, now, max_bytes=limit)
         payer, batch = examined.payer_id, examined.batch_number
-        claim_id = given or derived_claim_id(examined.registro_ans, examined.provider, batch)
-        return CheckedFile(examined, Arrival(claim_id.value, payer, due, examined.digest, batch))
+        ids = (given,) if given else self._ids(examined)
+        arrival = Arrival(ids[0].value, payer, due, examined.digest, batch)
+        return CheckedFile(examined, arrival, tuple(earlier.value for earlier in ids[1:]))
+
+    def _ids(self, examined: Examined) -> Sequence[ClaimId]:
+        return derived_claim_ids(self.cipher, examined.registro_ans, examined.provider, examined.batch_number)
 
 
 def examine(file: ClaimFile, channels: Channels, now: datetime, *, max_bytes: int) -> Examined:

@@ -5,7 +5,7 @@ claim stays RECEIVED: handing the file in again sends the message again, and so 
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -64,7 +64,7 @@ class Intake:
     async def submit(self, file: ClaimFile) -> NewClaim | KnownClaim:
         """Take a file in; a Refusal says what is wrong with it."""
         now = await self.clock.now()
-        checked = await self.reader.look_over(file, now)
+        checked = await self._by_known_id(await self.reader.look_over(file, now))
         arrival, sealed = checked.arrival, await self._sealed(checked, file.data)
         known = await self.store.run(lambda tx: self._receive(tx, checked, sealed, now))
         if known is None:
@@ -86,12 +86,12 @@ class Intake:
         before = await self._guides_before(claim_id)
         correction = Correction(checked.arrival, sealed, guides, before, kept)
 
-        async def replace(tx: Transaction) -> None:
+        async def put_in_place(tx: Transaction) -> None:
             if checked.arrival.batch_number != known.batch_number:
                 await self.batches.require_new(tx, checked, now)
             await replace_file(tx, correction, now)
 
-        await self.store.run(replace)
+        await self.store.run(put_in_place)
 
     async def start_received(self) -> int:
         """Start claims whose message got lost between our commit and the engine; how many there were."""
@@ -102,6 +102,13 @@ class Intake:
             started += await self._start_known(claim, now)
             await self.store.run(partial(_touch, claim_id=claim.claim_id, now=now))
         return started
+
+    async def _by_known_id(self, checked: CheckedFile) -> CheckedFile:
+        """The file under the id that its batch has from before our keys changed, if it has one."""
+        for claim_id in checked.earlier_ids:
+            if await self.store.look(partial(_is_known, claim_id=claim_id)):
+                return replace(checked, arrival=replace(checked.arrival, claim_id=claim_id))
+        return checked
 
     async def _sealed(self, checked: CheckedFile, data: bytes) -> str:
         return await asyncio.to_thread(seal_payload, self.cipher, checked.arrival.claim_id, data)
@@ -130,6 +137,10 @@ class Intake:
             detail = f"batch {examined.batch_number}, guides: {examined.guides}, due {due}"
             await tx.journal.write(arrival.claim_id, "received", detail, now=now)
         return known
+
+
+async def _is_known(tx: Transaction, *, claim_id: str) -> bool:
+    return await tx.claims.find(claim_id) is not None
 
 
 async def _touch(tx: Transaction, *, claim_id: str, now: datetime) -> None:

@@ -37,6 +37,7 @@ from workers.cli.output import tell
 from workers.cli.steer import cancel, described, resolve, retry_now
 from workers.cli.submit import read_file, submit
 from workers.cli.tables import print_table
+from workers.cli.words import words
 
 claim_app = typer.Typer(help="Hand in, start, follow and steer claims.", no_args_is_help=True)
 claim_app.command()(submit)
@@ -44,6 +45,7 @@ claim_app.command("retry-now")(retry_now)
 claim_app.command()(cancel)
 claim_app.command()(resolve)
 claim_app.command()(pending)
+claim_app.command()(words)
 COLUMNS = ("claim", "payer", "state", "retries", "next send", "protocol", "reason", "team")
 NO_INCIDENTS = (
     "No claim that we send stands on an incident; incidents of other processes: Operate, or the workers' log."
@@ -110,11 +112,15 @@ def show(claim: DecidedClaimArgument) -> None:
             story = await tx.journal.of_claim(claim.value)
             reviews = await tx.reviews.of_claim(claim.value)
             where = await whether_at_payer(tx, claim.value)
+            texts = await tx.free_texts.count(claim.value)
             if not (found or decisions or reviews):
                 raise only_rejected(claim) if await tx.audit.of_claim(claim.value) else unknown_claim(claim)
         ours = _facts(found, reviews[-1].team if reviews else None, where) if found else {}
         facts = ours | decided_facts(decisions, sends.get(claim.value, 0 if found else None))
         facts |= {} if found else foreign_review(reviews, decisions)
+        facts |= (
+            {"words": f"{texts}, for those who may read them: `reenvio claim words {claim}`"} if texts else {}
+        )
         for name, value in facts.items():
             tell(f"{name:10}{value}")
         for entry in story:

@@ -14,7 +14,7 @@ from rich.progress import track
 from domain.errors import Trouble
 from domain.refusals import Refusal
 from gateways.clock import WallClock
-from workers.app.composition import App, intake_terms
+from workers.app.composition import App, intake_terms, opened_reading_cipher
 from workers.app.logs import configure_logs
 from workers.claims.examination import ClaimFile, Reader
 from workers.claims.intake import Intake, KnownClaim
@@ -95,7 +95,7 @@ def _check(files: Sequence[Path], wish: Wish) -> int:
 async def _check_each(files: Sequence[Path], wish: Wish, settings: Settings) -> Counter[str]:
     terms = intake_terms(settings, PolicySource(settings.policy_file).current().zone)
     async with open_channels(settings.payers.file, environment=settings.environment) as channels:
-        reader = Reader(channels, terms)
+        reader = Reader(channels, terms, opened_reading_cipher(settings))
 
         async def check(file: ClaimFile) -> tuple[str, str]:
             arrival = (await reader.look_over(file, await WallClock().now())).arrival

@@ -21,6 +21,7 @@ class RetentionSettings(Topic):
     error_analysis_years: float | None = Field(default=None, gt=0, le=YEARS_AT_MOST)
     payload_days: float = Field(default=90, gt=0, le=YEARS_AT_MOST * 365)
     published_days: float = Field(default=30, gt=0, le=YEARS_AT_MOST * 365)
+    free_text_days: float = Field(default=30, gt=0, le=YEARS_AT_MOST * 365)
 
     def periods(self) -> Periods:
         """The same as periods of time."""
@@ -31,4 +32,5 @@ class RetentionSettings(Topic):
             error_analysis=None if years is None else years * YEAR,
             payload=timedelta(days=self.payload_days),
             published=timedelta(days=self.published_days),
+            free_text=timedelta(days=self.free_text_days),
         )

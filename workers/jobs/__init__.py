@@ -1,6 +1,7 @@
 """The job handlers, in process order, and what is put around each of them, from the inside out."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from bpmn.names import JobType
 from workers.jobs.close_claim import close_claim
@@ -17,8 +18,10 @@ from workers.jobs.maintenance import (
 from workers.jobs.notify import notify
 from workers.jobs.open_review import open_review
 from workers.jobs.outage_tolerant import outage_tolerant
+from workers.jobs.payer_words import PlainSpeakingGateway
 from workers.jobs.services import Services
 from workers.jobs.submit_claim import SEND_ONCE, submit_claim
+from workers.jobs.variables import guarded
 from workers.runtime.handler import JobHandler
 
 HANDLERS = (
@@ -38,20 +41,22 @@ OPERATIONS: Mapping[str, Operation] = {JobType.SUBMIT_CLAIM: SEND_ONCE}
 
 
 def all_handlers(services: Services) -> Sequence[JobHandler]:
-    """Every handler there is, ready to serve."""
-    return tuple(wrapped(handler(services), services) for handler in HANDLERS)
+    """Every handler there is, ready to serve; what payers write reaches none of them."""
+    plain = replace(services, payer=PlainSpeakingGateway(services))
+    return tuple(wrapped(handler(plain), plain) for handler in HANDLERS)
 
 
 def wrapped(handler: JobHandler, services: Services) -> JobHandler:
     """The handler, whose input is typed inside, in its wrappers from the inside out.
 
     A lease must outlive the time limit, so limits come first; the database may be away for an operation's
-    record too, so outages come after it. What a person began again is the same job to all of them.
+    record too, so outages come after it. Nobody sees variables that do not fit. What a person began again
+    is the same job to all of them.
     """
     handler = services.limits.applied_to(handler)
     handler = _idempotent(handler, services)
     handler = outage_tolerant(handler, services.store.refuses, services.doubt)
-    return noting_incidents(resumable(handler), services)
+    return noting_incidents(resumable(guarded(handler, services)), services)
 
 
 def _idempotent(handler: JobHandler, services: Services) -> JobHandler:

@@ -1,15 +1,23 @@
 """retry-submission-backoff and analyze-retry: read the error, decide, give the timer its time."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import structlog
 
 from bpmn.names import JobType, Variable
+from domain.claim import is_claim_id
 from domain.decision import Decision
 from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
+from domain.legible import legible
+from domain.redaction import bound
+from gateways.tiss.faults import failure
+from persistence.encryption.cipher import Cipher
 from persistence.repositories.draft import DecisionDraft
+from persistence.repositories.free_texts import FreeText, TextSource, sealed_text
+from workers.claims.claim_ids import outward_id
 from workers.jobs.rejections import rejected
 from workers.jobs.services import Services
 from workers.policy.ruling import Question, Ruling, outcome_of, rule
@@ -45,19 +53,28 @@ def analyze_retry(services: Services) -> JobHandler:
 
 
 def _deciding(services: Services, profile: str) -> Callable[[Job], Awaitable[Outcome]]:
-    async def handle(job: Job) -> Outcome:
-        began = services.stopwatch()
+    async def handle(given: Job) -> Outcome:
+        began, job = services.stopwatch(), _outward(given, services.cipher)
         now = await services.clock.now()
         try:
             ruling = rule(_question(job), services.policy().under(profile), now)
         except InvalidInput as refused:
             return await rejected(services, job, refused, services.policy().under(profile))
-        recorded = await services.store.record(_draft(job, ruling, lambda: services.stopwatch() - began))
+        draft = _draft(job, ruling, lambda: services.stopwatch() - began)
+        recorded = await services.store.record(replace(draft, free_text=_free_text(services, job, draft)))
         if recorded.is_new:
             _warn(ruling.decision)
         return from_json(recorded.result)
 
     return handle
+
+
+def _outward(job: Job, cipher: Cipher | None) -> Job:
+    """The job; an id that holds what can be a person's number goes by a keyed one from here on."""
+    claim_id = job.variables.get(Variable.CLAIM_ID)
+    if cipher is None or not isinstance(claim_id, str) or not is_claim_id(claim_id):
+        return job
+    return replace(job, variables={**job.variables, Variable.CLAIM_ID: outward_id(cipher, claim_id)})
 
 
 def _question(job: Job) -> Question:
@@ -74,8 +91,18 @@ def _draft(job: Job, ruling: Ruling, elapsed: Callable[[], float]) -> DecisionDr
         policy=ruling.policy,
         result=to_json(outcome_of(ruling)),
         elapsed_ms=lambda: round(elapsed() * 1000),
-        error_code=job.variables.get(Variable.SUBMISSION_ERROR_CODE),
     )
+
+
+def _free_text(services: Services, job: Job, draft: DecisionDraft) -> FreeText | None:
+    """The model's own words for the error, encrypted, where they are neither ours nor told."""
+    text, told = job.variables.get(Variable.SUBMISSION_ERROR), draft.decision
+    if services.cipher is None or not isinstance(text, str) or text == told.last_error:
+        return None
+    if told.error_code and text == failure(told.error_code).error:
+        return None
+    now, words = told.decided_at, bound(legible(text))
+    return sealed_text(services.cipher, draft.claim_id, TextSource.MODEL, words, now=now) if words else None
 
 
 def _warn(decision: Decision) -> None:

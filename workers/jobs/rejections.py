@@ -1,6 +1,7 @@
 """Input that a job rejects: an incident for a person, and its place in the audit trail."""
 
 from bpmn.names import Variable
+from domain.check_digits import holds_personal
 from domain.errors import InvalidInput
 from domain.policy import Policy
 from domain.redaction import redact
@@ -28,7 +29,10 @@ async def rejected(services: Services, job: Job, refused: InvalidInput, policy: 
 
 
 def claim_of(job: Job, policy: Policy) -> str | None:
-    """The claim, if the process names one in the form that its model, or else the policy, asks for."""
+    """The claim, if the process names one in the form that its model, or else the policy, asks for.
+
+    One whose id holds a number that can be a person's is not named.
+    """
     given = job.variables.get(Variable.CLAIM_ID)
     form = as_named(policy, job.headers).claim_id_form
-    return given if isinstance(given, str) and form.fits(given) else None
+    return given if isinstance(given, str) and form.fits(given) and not holds_personal(given) else None

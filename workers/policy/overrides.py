@@ -35,7 +35,6 @@ from domain.backoff import RetryLimits
 from domain.catalog import PERMANENT_BY_RULE, REFUSED_LOGIN, amend, category_of
 from domain.claim import ClaimIdForm
 from domain.errors import InvalidInput, InvalidPolicy, plain_words
-from domain.inputs import shown
 from domain.limit_rules import LONGEST_SECONDS, SHORTEST_SECONDS, WAITS, LimitBounds, left_bounds
 from domain.policy import EmptyError, GiveUp, Policy
 from domain.redaction import redact, shorten
@@ -51,6 +50,7 @@ REMEDY = (
     "a job keeps its headers: in Operate modify the instance, cancel the task's token and add it again; "
     "for our own claims `reenvio claim resolve CLAIM` does it."
 )
+_SHOWN_MAX = 80
 _TEMPLATE_NAMES = ("elementTemplate", "modelerTemplate")
 _ENTRIES: TypeAdapter[list[str]] = TypeAdapter(Entries)
 
@@ -137,7 +137,7 @@ def _limit_of(header: PolicyHeader) -> str:
 def _leaving(headers: Mapping[PolicyHeader, str], bounds: LimitBounds) -> InvalidInput:
     return InvalidInput(
         f"Task header {', '.join(headers)}",
-        shown(" ".join(headers.values())),
+        _shown(" ".join(headers.values())),
         rule=bounds.names,
         problem=f"the rule asks for {bounds.asked}, and a header cannot leave it",
         remedy=f"{REMEDY} Only the policy file can leave a rule, by name.",
@@ -164,7 +164,7 @@ def _why(error: Exception) -> str:
 def _rejected(name: str, text: str, problem: str) -> InvalidInput:
     return InvalidInput(
         f"Task header {name}",
-        shown(text),
+        _shown(text),
         rule=RULE,
         problem=problem,
         remedy=REMEDY,
@@ -207,7 +207,7 @@ def _also_transient(policy: Policy, text: str) -> Policy:
 def _never_retried(entry: str, category: str) -> InvalidInput:
     return InvalidInput(
         f"Task header {PolicyHeader.ALSO_TRANSIENT}",
-        shown(entry),
+        _shown(entry),
         rule="BIL-004-V2",
         problem=f"{entry} is {category}, a permanent error is not retried, and a header cannot change that",
         remedy=f"{REMEDY} Take the entry out.",
@@ -244,3 +244,8 @@ _APPLY: dict[PolicyHeader, Apply] = {
     PolicyHeader.ALSO_TRANSIENT: _also_transient,
 }
 HEADERS = (*_LIMITS, *_APPLY)
+
+
+def _shown(text: str) -> str:
+    """A header's text: the model's own, the same for every claim."""
+    return f'the text "{shorten(redact(text), _SHOWN_MAX)}"'

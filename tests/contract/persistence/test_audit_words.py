@@ -53,7 +53,6 @@ def drafted(claim: str, text: str, profile: str, code: str | None = None) -> Dec
         policy=ruling.policy,
         result=to_json(outcome_of(ruling)),
         elapsed_ms=lambda: 7,
-        error_code=code,
     )
 
 

@@ -14,7 +14,7 @@ from domain.decision import Retry
 from persistence.repositories.decisions import stored_form
 from persistence.repositories.draft import DecisionDraft, Recorded
 from persistence.store import Store
-from tests.support.builders import CLAIM, NOW, REFUSAL, TIMEOUT, draft, later
+from tests.support.builders import CLAIM, NOW, REFUSAL, draft, later
 
 
 async def rows(database: AsyncEngine, table: str) -> int:
@@ -142,7 +142,7 @@ async def test_the_history_is_found_by_claim_and_counted(store: Store) -> None:
         attempts = await tx.decisions.of_claims([CLAIM])
         assert await tx.decisions.count(CLAIM) == 3
     assert [(a.attempt_number, a.decided_at, a.submission_error, a.backoff_minutes) for a in attempts] == [
-        (n + 1, one.decision.decided_at, TIMEOUT, _minutes(one)) for n, one in enumerate(given)
+        (n + 1, one.decision.decided_at, "TIMEOUT", _minutes(one)) for n, one in enumerate(given)
     ]
 
 

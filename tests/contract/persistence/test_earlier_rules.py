@@ -11,7 +11,7 @@ from domain.decision import RULES_VERSION, Retry
 from persistence.repositories.draft import DecisionDraft
 from persistence.store import Store
 from tests.support.builders import CLAIM, NOW, draft
-from tests.support.earlier_rules import record_as_before, said_otherwise
+from tests.support.earlier_rules import record_as_before, said_in_full, said_otherwise
 
 
 def waiting(given: DecisionDraft, wait: timedelta) -> DecisionDraft:
@@ -47,6 +47,20 @@ async def test_what_todays_rules_decide_likewise_is_proven_whoever_decided_it(
     store: Store, database: AsyncEngine
 ) -> None:
     await record_as_before(database, draft())
+    assert await verified(store) == ([], 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        ("TIMEOUT - Connection timeout after 30s", "TIMEOUT - Connection timeout after 30s"),
+        ("the CPF 529.982.247-25 timed out", "the CPF [removed] timed out"),
+    ],
+)
+async def test_a_trail_that_still_holds_the_errors_text_is_proven_as_before(
+    store: Store, database: AsyncEngine, error: str, told: str
+) -> None:
+    await record_as_before(database, said_in_full(error, told), version=2)
     assert await verified(store) == ([], 1, 0)
 
 

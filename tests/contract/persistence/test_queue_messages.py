@@ -37,7 +37,7 @@ async def test_bil_004_and_005_7_1_a_message_carries_error_reason_and_time_taken
 async def test_a_message_carries_no_personal_data(store: Store) -> None:
     await store.record(draft(error=LEAKY))
     [message] = await messages(store)
-    assert message["submissionError"] == "INVALID_PATIENT_DATA - CPF [removed]"
+    assert message["submissionError"] == "INVALID_PATIENT_DATA"
     assert "529.982.247-25" not in json.dumps(message)
 
 

@@ -20,7 +20,7 @@ from domain.outputs import output_variables
 from domain.policy import Policy
 from tests.unit.domain.deciding import BIL_004, BIL_005, CLAIM, NOW, POLICY, decided, retried
 
-CLAIMS = st.from_regex(r"CLM-[A-Za-z0-9 ._-]{1,40}-[0-9]{1,12}", fullmatch=True).map(ClaimId)
+CLAIMS = st.from_regex(r"CLM-[A-Za-z0-9._-]{1,40}-[0-9]{1,12}", fullmatch=True).map(ClaimId)
 TIMES = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)).map(lambda time: time.replace(tzinfo=UTC))  # noqa: DTZ001
 PERMANENT = [word for word, _ in POLICY.catalog.permanent_words]
 TRANSIENT = [word for word, _ in POLICY.catalog.transient_words]

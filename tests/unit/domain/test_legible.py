@@ -26,7 +26,7 @@ def test_bil_004_v2_an_invisible_character_hides_no_permanent_word(unseen: str) 
 
 @pytest.mark.parametrize("blank", ODD_BLANKS, ids=ascii)
 def test_bil_004_v2_an_odd_blank_is_a_blank(blank: str) -> None:
-    assert given_up(f"invalid{blank}procedure{blank}code").last_error == "invalid procedure code"
+    assert given_up(f"invalid{blank}procedure{blank}code").last_error == "INVALID_PROCEDURE_CODE"
 
 
 @pytest.mark.parametrize("hyphen", "-\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d", ids=ascii)

@@ -11,7 +11,7 @@ from domain.outputs import BpmnError, bpmn_error, error_variables, iso_time, out
 from tests.unit.domain.deciding import BIL_004, BIL_005, CLAIM, NOW, given_up, retried
 
 LEAKY = "INVALID_PATIENT_DATA - CPF 529.982.247-25, nome=Maria da Silva"
-SAFE = "INVALID_PATIENT_DATA - CPF [removed], nome=[removed]"
+SAFE = "INVALID_PATIENT_DATA"
 
 
 def test_a_returned_refusal_says_why_and_names_the_code() -> None:

@@ -43,7 +43,7 @@ def test_json_of_a_retry_under_rn_bil_005() -> None:
     assert result.exit_code == 0
     answer = json.loads(result.stdout)
     assert answer["retryReason"] == "Transient error, retry 2 of 5"
-    assert answer["originalError"] == "TIMEOUT - Connection timeout after 30s"
+    assert answer["originalError"] == "TIMEOUT"
     assert answer["maxRetries"] == 5
     assert answer["policyVersion"]
 
@@ -138,7 +138,8 @@ def test_the_explanation_of_a_refusal_and_of_a_guess() -> None:
     assert "5 >= 5 retries allowed" in exhausted.stdout
     unknown = run("--claim-id", "CLM-1-1", "--error", "hm [bold]x[/bold]")
     assert "warning UNKNOWN_ERROR" in unknown.stdout
-    assert "hm [bold]x[/bold]" in unknown.stdout
+    assert "error   UNKNOWN_ERROR" in unknown.stdout
+    assert "hm" not in unknown.stdout
 
 
 def test_the_header_on_give_up_returns_instead_of_throwing() -> None:

@@ -1,0 +1,50 @@
+"""`reenvio claim words`: what payers and models wrote about a claim, for those who mend it."""
+
+import getpass
+
+import typer
+
+from domain.claim import ClaimId
+from domain.legible import legible
+from gateways.clock import WallClock
+from persistence.repositories.free_texts import FreeText
+from persistence.store import Store, Transaction
+from workers.app.composition import opened_reading_cipher
+from workers.cli.application import DecidedClaimArgument, with_store
+from workers.config.settings import read_settings
+
+WORDS_READ = "words_read"
+NONE_KEPT = 1
+
+
+def words(claim: DecidedClaimArgument) -> None:
+    """Show the words of payers and models, which may name patients; that you read them is written down."""
+    settings = read_settings()
+    cipher = opened_reading_cipher(settings)
+
+    async def go(store: Store) -> None:
+        async with store.reading() as tx:
+            kept = await tx.free_texts.of_claim(claim.value)
+        if not kept:
+            typer.echo(f"No words of a payer or model are kept about {claim}.", err=True)
+            raise typer.Exit(NONE_KEPT)
+        lines = [f"{_about(one)}  {legible(one.opened(cipher))}" for one in kept]
+        await _note(store, claim, len(kept))
+        for line in lines:
+            typer.echo(line)
+
+    with_store(go, settings)
+
+
+async def _note(store: Store, claim: ClaimId, number: int) -> None:
+    """Who reads is on record before anything is shown."""
+    now, line = await WallClock().now(), f"{number} texts read by {getpass.getuser()}"
+
+    async def note(tx: Transaction) -> None:
+        await tx.journal.write(claim.value, WORDS_READ, line, now=now)
+
+    await store.run(note)
+
+
+def _about(text: FreeText) -> str:
+    return f"{text.noted_at.isoformat(timespec='seconds')}  {text.source:5}"

@@ -1,0 +1,70 @@
+"""What a payer says on its way in: our own words go on, the payer's are kept encrypted with the claim."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import structlog
+
+from domain.catalog import Catalog, ErrorClassification, Finding
+from domain.classification import UNKNOWN_ERROR, classify, known_code
+from domain.own_words import OwnWords, is_business_number
+from domain.rendering import render
+from domain.submission import Accepted, Failure, Glosa, SendResult, Submission
+from persistence.repositories.free_texts import TextSource, sealed_text
+from persistence.store import Transaction
+from workers.jobs.services import Services
+
+KEEPING_SECONDS = 5.0
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainSpeakingGateway:
+    """A gateway whose results are told in our own words, whatever stands behind it."""
+
+    services: Services
+
+    async def send(self, submission: Submission, now: datetime, /) -> SendResult:
+        """Send once; what the payer wrote is kept apart, if it can be encrypted."""
+        result = await self.services.payer.send(submission, now)
+        if isinstance(result, Accepted):
+            return replace(result, glosas=tuple(map(_of_known_guide, result.glosas)))
+        own = in_own_words(result, self.services.policy().for_payer(submission.payer_id).catalog)
+        if own.said:
+            await self._keep(submission.claim_id, own.said, now)
+        return own
+
+    async def _keep(self, claim_id: str, said: str, now: datetime) -> None:
+        """Best effort: what came of the send must be written down whatever becomes of the words."""
+        if (cipher := self.services.cipher) is None:
+            return
+        sealed = sealed_text(cipher, claim_id, TextSource.PAYER, said, now=now)
+
+        async def keep(tx: Transaction) -> None:
+            await tx.free_texts.keep([sealed])
+
+        try:
+            async with asyncio.timeout(KEEPING_SECONDS):
+                await self.services.store.run(keep)
+        except Exception as error:  # whatever it is, the answer must not get lost with it
+            log.warning("payer_words_not_kept", claim=claim_id, why=type(error).__name__)
+
+
+def in_own_words(result: Failure, catalog: Catalog) -> Failure:
+    """The result as we may tell it; words that are not ours become what the payer said."""
+    if isinstance(result.error, OwnWords):
+        return result
+    code = known_code(catalog, result.code)
+    said = " ".join(filter(None, (result.error, result.said)))
+    return replace(result, error=OwnWords(told(catalog, result.error, code)), code=code, said=said)
+
+
+def told(catalog: Catalog, text: str, code: str | None) -> str:
+    """What may be told of an error that nobody has decided about."""
+    unknown = Finding(ErrorClassification.UNKNOWN, UNKNOWN_ERROR)
+    return render(catalog, classify(catalog, text, known_code(catalog, code)) or unknown)
+
+
+def _of_known_guide(glosa: Glosa) -> Glosa:
+    return glosa if is_business_number(glosa.guide or "") else replace(glosa, guide=None)

@@ -1,0 +1,115 @@
+"""What every job's variables must look like before a handler sees them: ids have shapes, texts are ours."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bpmn.names import JobType, Variable
+from domain.check_digits import holds_personal
+from domain.claim import CLAIM_ID_SHAPE, is_claim_id, is_reference
+from domain.legible import legible
+from domain.policy import Policy
+from domain.reviews import ReviewReason
+from gateways.tiss.answers import is_protocol
+from gateways.tiss.glosas import glosa_meaning
+from workers.jobs.payer_words import told
+from workers.jobs.services import Services
+from workers.policy.overrides import REMEDY
+from workers.runtime.handler import JobHandler
+from workers.runtime.job import Job
+from workers.runtime.outcome import Incident, Outcome
+
+DECIDING = (JobType.RETRY_SUBMISSION_BACKOFF, JobType.ANALYZE_RETRY)
+"""They read their own variables by the rules' numbers, and keep what they reject in the audit trail."""
+_PAYER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,63}", re.ASCII)
+_TISS = re.compile(r"\(TISS:([0-9]{4})\)")
+_NUMBER = r"[0-9]{1,10}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    fits: Callable[[str], bool]
+    asked: str
+
+
+def _is_id(text: str) -> bool:
+    return (is_claim_id(text) or is_reference(text)) and not holds_personal(text)
+
+
+def _is_payer(text: str) -> bool:
+    return _PAYER_ID.fullmatch(text) is not None and not holds_personal(text)
+
+
+SHAPES: Mapping[str, _Shape] = {
+    Variable.CLAIM_ID: _Shape(_is_id, f"a claim's own id, {CLAIM_ID_SHAPE}, without a person's number"),
+    Variable.PAYER_ID: _Shape(_is_payer, "at most 64 letters, digits and . _ -, without a person's number"),
+    Variable.PROTOCOL_NUMBER: _Shape(is_protocol, "at most 12 letters, digits and . / _ -"),
+    Variable.REVIEW_REASON: _Shape(set(ReviewReason).__contains__, f"one of {', '.join(ReviewReason)}"),
+}
+
+
+def guarded(handler: JobHandler, services: Services) -> JobHandler:
+    """The handler; what does not fit is an incident that names the variable and never its value."""
+    if handler.type in DECIDING:
+        return handler
+
+    async def handle(job: Job) -> Outcome:
+        if wrong := _misshapen(job.variables):
+            return Incident(f"{job.type}: {wrong}. {REMEDY}")
+        return await handler.handle(replace(job, variables=_told(job.variables, services.policy())))
+
+    return replace(handler, handle=handle)
+
+
+def _misshapen(variables: Mapping[str, Any]) -> str | None:
+    for name, shape in SHAPES.items():
+        given = variables.get(name)
+        if isinstance(given, str) and not shape.fits(given):
+            return f"variable {name} must be {shape.asked}"
+    return None
+
+
+def _told(variables: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
+    """The variables, with nothing but our own words in those that are texts for people."""
+    payer = variables.get(Variable.PAYER_ID)
+    catalog = policy.for_payer(payer if isinstance(payer, str) else None).catalog
+    own = dict(variables)
+    if isinstance(error := own.get(Variable.SUBMISSION_ERROR), str) and error:
+        code = own.get(Variable.SUBMISSION_ERROR_CODE)
+        own[Variable.SUBMISSION_ERROR] = explained(
+            told(catalog, legible(error), code if isinstance(code, str) else None)
+        )
+    if isinstance(reason := own.get(Variable.RETRY_REASON), str) and not is_reason(reason, policy):
+        own[Variable.RETRY_REASON] = None
+    return own
+
+
+def explained(rendered: str) -> str:
+    """What is told of an error, with the standard's own words for its code."""
+    code = _TISS.search(rendered)
+    return f"{rendered}: {glosa_meaning(code[1])}" if code else rendered
+
+
+def is_reason(text: str, policy: Policy) -> bool:
+    """Whether the text is a reason as decisions give it."""
+    return re.fullmatch(_reasons(policy), text) is not None
+
+
+def _reasons(policy: Policy) -> str:
+    categories = "|".join(re.escape(category.name) for category in policy.catalog.categories)
+    moment, minutes = r"[0-9TZ:\-]{20}", rf"{_NUMBER}(?:\.{_NUMBER})? min"
+    retries = "|".join(_with_numbers(profile.reason) for profile in policy.profiles.values())
+    reasons = (
+        rf"(?:{retries})(?:, moved up to leave {minutes} before the deadline {moment})?",
+        rf"Permanent error (?:{categories}|UNKNOWN_REFUSAL|ALSO_PERMANENT), no retry",
+        rf"Maximum of {_NUMBER} retries exceeded",
+        rf"Deadline {moment} has passed",
+        rf"Deadline {moment} leaves no time for a retry: the last {minutes} are kept for a person",
+    )
+    return rf"(?:{'|'.join(reasons)})(?: \(leaves [A-Z0-9, \-]{{1,80}}\))?"
+
+
+def _with_numbers(template: str) -> str:
+    escaped = re.escape(template)
+    return escaped.replace(r"\{attempt\}", _NUMBER).replace(r"\{limit\}", _NUMBER)

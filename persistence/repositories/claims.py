@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.claim_state import CLOSABLE, ClaimState, SendBeginning, predecessors
 from persistence.database.rows import row_of
 from persistence.repositories.incidents import StuckJob, read_stuck_job
-from persistence.tables import claims
+from persistence.tables import claim_payloads, claims
 
 DecidedState = Literal[ClaimState.WAITING, ClaimState.FAILED]
 log = structlog.get_logger(__name__)
@@ -102,6 +102,14 @@ class Claims:
         found = await self._connection.execute(select(claims).where(claims.c.claim_id == claim_id))
         row = found.one_or_none()
         return None if row is None else _claim(row)
+
+    async def was_handed_in(self, claim_id: str) -> bool:
+        """Whether the claim came in with a file, also when that is not kept any more."""
+        row = await self.find(claim_id)
+        stored = select(claim_payloads.c.claim_id).where(claim_payloads.c.claim_id == claim_id)
+        return (row is not None and row.content_hash is not None) or bool(
+            await self._connection.scalar(stored)
+        )
 
     async def all(self) -> Sequence[ClaimRow]:
         """Every claim, by id."""

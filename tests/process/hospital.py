@@ -1,7 +1,6 @@
 """A hospital with a real payer's line: simulator, payer settings, command line and HTTP on one broker."""
 
 import asyncio
-import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -20,6 +19,7 @@ from persistence.database.engine import sqlite_url
 from persistence.repositories.claims import ClaimRow
 from tests.process.stage import eventually
 from tests.support.payers_file import payers_file
+from tests.support.terminal import environment
 from tests.support.tiss_samples import CARD, DOCTOR, PAYER, file_bytes, file_text
 from workers.api import serving_api
 from workers.app.composition import App, Cluster, embedded, migrate_database, running
@@ -157,11 +157,10 @@ async def open_hospital(
 
 def environment_of(settings: Settings, engine_home: Path) -> Mapping[str, str]:
     """What a command needs to know to work on the same database, payers and engine."""
-    return os.environ | {
-        "REENVIO_HOME": str(settings.home),
+    given = {
         "DATABASE_URL": settings.database,
         "PAYERS_FILE": str(settings.payers.file),
         "ENGINE_HOME": str(engine_home),
-        "ZEEBE_ADDRESS": "",
         "COLUMNS": "200",
     }
+    return environment(settings.home, **given)

@@ -4,7 +4,7 @@ import os
 import random
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 
@@ -42,7 +42,7 @@ from workers.jobs.limits import JobLimits, slowest
 from workers.jobs.services import Services, nobody_to_tell
 from workers.payers.channels import PayerChannel, gateway_to, open_channels
 from workers.payers.limits import LimitsByPayer, limits_by_payer
-from workers.payers.practice import practice_payer
+from workers.payers.practice import practice_payer, require_payers
 from workers.payers.waking import Waker, by_message
 from workers.policy import PolicySource
 from workers.runtime import Worker, WorkerOptions
@@ -98,6 +98,7 @@ class App:
             store=self.store,
             clock=self.clock,
             payer=self.payer,
+            practice=self.settings.payers.practises,
             policy=self.policy.current,
             waker=self.waker(),
             payer_limits=self.payer_limits,
@@ -166,6 +167,17 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(),
         )
+
+
+@asynccontextmanager
+async def claims_flowing(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
+    """Like `running` for who sends claims or takes them in: not without payers."""
+    require_payers(settings.payers)
+    async with running(settings, cluster) as app:
+        yield app
+
+
+Opening = Callable[[Settings, Cluster], AbstractAsyncContextManager[App]]
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from rich.progress import track
 from domain.errors import Trouble
 from domain.refusals import Refusal
 from gateways.clock import WallClock
-from workers.app.composition import App, intake_terms
+from workers.app.composition import App, claims_flowing, intake_terms
 from workers.app.logs import configure_logs
 from workers.claims.examination import ClaimFile, Reader
 from workers.claims.intake import Intake, KnownClaim
@@ -82,7 +82,7 @@ def _submit(files: Sequence[Path], wish: Wish) -> int:
         limit = app.intake.reader.terms.max_bytes
         outcome.update(await _each(files, wish, limit, lambda file: _hand_in(app.intake, file)))
 
-    with_app(go)
+    with_app(go, opened=claims_flowing)
     return outcome["refused"]
 
 

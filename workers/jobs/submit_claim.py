@@ -31,6 +31,7 @@ from workers.jobs.send_result import (
     access_denied,
     deadline_near,
     facts_of,
+    for_real_payers_only,
     held,
     move_to_wait,
     not_sent,
@@ -85,7 +86,7 @@ def submit_claim(services: Services) -> JobHandler:
 async def _submit(services: Services, job: Job, claim: Candidate) -> Outcome:
     """Begin, send, finish."""
     began, limits = await services.clock.now(), _limits(services, claim.payer_id)
-    terms = _Terms(limits, services.cipher, began)
+    terms = _Terms(limits, services.cipher, began, services.practice)
     begun = await services.store.run(lambda tx: _begin(tx, job, claim, terms))
     if not isinstance(begun, Submission):
         return begun
@@ -102,6 +103,7 @@ class _Terms:
     limits: PayerLimits
     cipher: Cipher | None
     now: datetime
+    practice: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ async def _begin(
     """Record that the claim leaves, or waits; a job that knows its answer gets it back instead."""
     if answer := await _known_answer(tx, job, claim):
         return answer
+    if terms.practice and await tx.claims.was_handed_in(claim.claim_id):
+        return for_real_payers_only(claim.claim_id)
     begun = await _admitted(tx, job, claim, terms)
     await tx.claims.note_process(claim.claim_id, job.process_instance_key)
     return begun

@@ -1,0 +1,1 @@
+"""Attacks: hostile input, a clumsy operator, a bad network."""

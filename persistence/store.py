@@ -42,6 +42,7 @@ from persistence.repositories.outbox import Outbox
 from persistence.repositories.payers import Payers
 from persistence.repositories.payloads import Payloads
 from persistence.repositories.reviews import Notices, Reviews
+from persistence.repositories.sealed import SealedValues
 from persistence.retention import ExpiredRecords
 
 Result = TypeVar("Result")
@@ -86,6 +87,7 @@ class Transaction:
         self.payloads = Payloads(connection)
         self.rejections = Rejections(connection)
         self.reviews = Reviews(connection)
+        self.sealed = SealedValues(connection)
         self.verification = Verification(connection)
 
 

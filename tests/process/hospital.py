@@ -16,6 +16,7 @@ from gateways.practice.simulator.scenario import Scenario
 from gateways.practice.simulator.server import Simulator, simulated_payers
 from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url
+from persistence.encryption.keys import made_cipher
 from persistence.repositories.claims import ClaimRow
 from tests.process.stage import eventually
 from tests.support.payers_file import payers_file
@@ -148,6 +149,7 @@ async def open_hospital(
         address = database or sqlite_url(folder / "test.db")
         settings = Settings(home=folder, database_url=address, payers=PayerFiles(file=payers))
         await migrate_database(settings)
+        made_cipher(folder)
         cluster = embedded(broker)
         async with running(settings, cluster) as app:
             await app.deploy()

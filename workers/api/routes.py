@@ -66,6 +66,7 @@ async def _submit(request: Request, intake: Intake) -> Response:
     known = isinstance(result, KnownClaim)
     state = result.state if isinstance(result, KnownClaim) else ClaimState.RECEIVED
     body = {"claimId": result.claim_id.value, "state": state, "new": not known}
+    body |= {"sealedAnew": True} if isinstance(result, KnownClaim) and result.sealed_anew else {}
     return JSONResponse(body, status_code=200 if known else 202)
 
 

@@ -15,7 +15,7 @@ from persistence.audit.chain import AuditEvent
 from persistence.audit.rejections import instance_chain
 from persistence.repositories.payloads import open_payload
 from persistence.store import Store
-from workers.app.composition import opened_reading_cipher
+from workers.app.composition import keys_as_given
 from workers.cli.application import DecidedClaimArgument, OptionalDecidedClaim, with_store
 from workers.config.settings import read_settings
 
@@ -76,7 +76,7 @@ def export(
 ) -> None:
     """Everything kept about a claim, its file in clear, as JSON Lines: for access requests (LGPD art. 18)."""
     settings = read_settings()
-    cipher = opened_reading_cipher(settings)
+    cipher = keys_as_given(settings)
 
     def opened(ciphertext: str) -> str:
         return as_text(open_payload(cipher, claim.value, ciphertext))

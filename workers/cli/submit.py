@@ -107,8 +107,15 @@ async def _check_each(files: Sequence[Path], wish: Wish, settings: Settings) -> 
 async def _hand_in(intake: Intake, file: ClaimFile) -> tuple[str, str]:
     result = await intake.submit(file)
     if isinstance(result, KnownClaim):
-        return "known", f"is known as {result.claim_id} ({result.state}); nothing to do"
+        return "known", f"is known as {result.claim_id} ({result.state}); {_done(result)}"
     return "new", f"is on its way as {result.claim_id}, due {result.deadline.isoformat(timespec='seconds')}"
+
+
+def _done(known: KnownClaim) -> str:
+    if not known.sealed_anew:
+        return "nothing to do"
+    resolve = f"`reenvio claim resolve {known.claim_id}`"
+    return f"its file was sealed anew, for its key was not here; if it stands on an incident, {resolve}"
 
 
 async def _each(files: Sequence[Path], wish: Wish, limit: int, hand_in: HandIn) -> Counter[str]:

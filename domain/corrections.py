@@ -9,10 +9,14 @@ from domain.reviews import AtPayer
 
 @dataclass(frozen=True, slots=True)
 class BatchNumbers:
-    """By what a payer knows a batch again; None where nothing is known."""
+    """By what a payer knows a batch again; None where nothing is known.
+
+    `is_readable` is False where a file is kept that cannot be opened.
+    """
 
     batch: str | None
     guides: tuple[str, ...] | None
+    is_readable: bool = True
 
 
 def require_correctable(claim_id: str, before: BatchNumbers, after: BatchNumbers, where: AtPayer) -> None:
@@ -41,6 +45,14 @@ def not_in_review(claim_id: str) -> Refusal:
 def _require_same_numbers(before: BatchNumbers, after: BatchNumbers) -> None:
     if before.batch not in (None, after.batch):
         raise _may_be_with_the_payer(f"its batch number is not {before.batch}", "batch number")
+    if not before.is_readable:
+        raise conflict(
+            "file",
+            "the file before cannot be opened, and may have reached the payer with other guide numbers",
+            rule="a claim is sent once",
+            remedy="Hand the same file in again first, which seals it anew; or, when the payer confirms that "
+            "it has nothing, WRITE_OFF this claim and hand the new file in as a claim of its own.",
+        )
     if before.guides is not None and sorted(before.guides) != sorted(after.guides or ()):
         raise _may_be_with_the_payer("its guide numbers are not those of the file before", "guide numbers")
 

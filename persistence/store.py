@@ -49,6 +49,7 @@ from persistence.repositories.outbox import Outbox
 from persistence.repositories.payers import Payers
 from persistence.repositories.payloads import Payloads
 from persistence.repositories.reviews import Notices, Reviews
+from persistence.repositories.sealed import SealedValues
 from persistence.retention import ExpiredRecords
 
 Result = TypeVar("Result")
@@ -98,6 +99,7 @@ class Transaction:
         self.payloads = Payloads(connection)
         self.rejections = Rejections(connection, seals)
         self.reviews = Reviews(connection)
+        self.sealed = SealedValues(connection)
         self.verification = Verification(connection, seals)
 
     async def time(self) -> datetime:

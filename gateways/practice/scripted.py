@@ -8,7 +8,7 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from domain.digits import digits_from
+from domain.practice import practice_protocol
 from domain.submission import (
     Accepted,
     AccessDenied,
@@ -18,8 +18,6 @@ from domain.submission import (
     SendResult,
     Submission,
 )
-
-_PROTOCOL_DIGITS = 12
 
 
 class ScriptLine(BaseModel):
@@ -110,7 +108,7 @@ class ScriptedPayer:
 def _result(answer: Answer, submission: Submission) -> SendResult:
     match answer:
         case AcceptLine():
-            return Accepted(digits_from(submission.claim_id, _PROTOCOL_DIGITS))
+            return Accepted(practice_protocol(submission.claim_id))
         case FailLine(error=error, code=code, payer_down=down, retry_after=wait):
             return Failed(error, code, wait, down)
         case LoseAnswerLine(error=error):

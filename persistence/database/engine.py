@@ -65,14 +65,23 @@ def looking(engine: AsyncEngine) -> Mapping[str, Any]:
     return {READ_ONLY: True} | (ONE_MOMENT if engine.dialect.name == "postgresql" else {})
 
 
-def lacks_file(url: str) -> bool:
-    """Whether it is the address of an SQLite file that nobody has made yet; opening it would make it."""
+def sqlite_file(url: str) -> Path | None:
+    """The SQLite file that the address names; None for any other."""
     try:
         parsed = make_url(url)
         name = parsed.database or ":memory:"
         is_file = parsed.get_backend_name() == "sqlite" and not name.startswith((":memory:", "file:"))
-        return is_file and not Path(name).exists()
-    except (SQLAlchemyError, ValueError, OSError):
+    except (SQLAlchemyError, ValueError):
+        return None  # opening it tells what is wrong
+    return Path(name) if is_file else None
+
+
+def lacks_file(url: str) -> bool:
+    """Whether it is the address of an SQLite file that nobody has made yet; opening it would make it."""
+    file = sqlite_file(url)
+    try:
+        return file is not None and not file.exists()
+    except OSError:
         return False  # opening it tells what is wrong
 
 

@@ -12,20 +12,29 @@ from persistence.database.trouble import DatabaseError
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
-_FORMAT = "g1"
+FORMAT = "g1"
+KEY_ID_CHARACTERS = 32
 
 
 class CipherError(DatabaseError):
-    """A value cannot be read: its key is not here, or it was changed."""
+    """A value cannot be read: its key, `key_id`, is not here or is another, or the value was changed."""
+
+    def __init__(self, message: str, key_id: str | None = None) -> None:
+        self.key_id = key_id
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)
 class Cipher:
-    """Encrypts with the current key and reads with any it has; `context` ties a value to its row."""
+    """Encrypts with the current key and reads with any it has; `context` ties a value to its row.
+
+    Without any key `lack` says why.
+    """
 
     current: str
     keys: Mapping[str, bytes]
     random: Callable[[int], bytes] = os.urandom
+    lack: str = ""
 
     def encrypt(self, text: str, *, context: str) -> str:
         """The text for storage."""
@@ -37,9 +46,11 @@ class Cipher:
 
     def encrypt_bytes(self, data: bytes, *, context: str) -> str:
         """The bytes for storage, as text."""
+        if self.lack:
+            raise CipherError(self.lack)
         nonce = self.random(NONCE_BYTES)
         sealed = AESGCM(self.keys[self.current]).encrypt(nonce, data, context.encode())
-        return f"{_FORMAT}:{self.current}:{base64.b64encode(nonce + sealed).decode()}"
+        return f"{FORMAT}:{self.current}:{base64.b64encode(nonce + sealed).decode()}"
 
     def decrypt_bytes(self, stored: str, *, context: str) -> bytes:
         """The bytes from storage; a CipherError names the key that is missing."""
@@ -47,7 +58,8 @@ class Cipher:
         if key_id not in self.keys:
             raise CipherError(
                 f"A stored value was encrypted with the key {key_id!r}, which is not set: "
-                "add it to ENCRYPTION_KEYS."
+                "add it to ENCRYPTION_KEYS, or put its key file back.",
+                key_id,
             )
         try:
             raw = base64.b64decode(body)
@@ -55,12 +67,26 @@ class Cipher:
         except (InvalidTag, ValueError) as error:
             raise CipherError(
                 f"A stored value does not open with the key {key_id!r}: the value was changed, "
-                "or ENCRYPTION_KEYS gives another key that name."
+                "or ENCRYPTION_KEYS gives another key that name.",
+                key_id,
             ) from error
+
+    def opens(self, stored: str, *, context: str) -> bool:
+        """Whether a stored value can be read with the keys that are here."""
+        try:
+            self.decrypt_bytes(stored, context=context)
+        except CipherError:
+            return False
+        return True
+
+
+def key_id_of(stored: str) -> str:
+    """The id of the key that a stored value, or its beginning, names."""
+    return _parts(stored)[1]
 
 
 def _parts(stored: str) -> tuple[str, str, str]:
     parts = stored.split(":", 2)
-    if len(parts) != 3 or parts[0] != _FORMAT:
+    if len(parts) != 3 or parts[0] != FORMAT:
         raise CipherError("A stored value is not encrypted in a form this version knows.")
     return parts[0], parts[1], parts[2]

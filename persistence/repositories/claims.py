@@ -26,7 +26,7 @@ from domain.permission import Standing
 from persistence.database.dialect import insert_into
 from persistence.database.rows import row_of
 from persistence.repositories.incidents import StuckJob, read_stuck_job
-from persistence.tables import claims, submission_attempts
+from persistence.tables import claim_payloads, claims, submission_attempts
 
 DecidedState = Literal[ClaimState.WAITING, ClaimState.FAILED]
 log = structlog.get_logger(__name__)
@@ -141,6 +141,14 @@ class Claims:
         query = select(claims).where(claims.c.claim_id == claim_id).with_for_update()
         row = (await self._connection.execute(query)).one_or_none()
         return None if row is None else _claim(row)
+
+    async def was_handed_in(self, claim_id: str) -> bool:
+        """Whether the claim came in with a file, also when that is not kept any more."""
+        row = await self.find(claim_id)
+        stored = select(claim_payloads.c.claim_id).where(claim_payloads.c.claim_id == claim_id)
+        return (row is not None and row.content_hash is not None) or bool(
+            await self._connection.scalar(stored)
+        )
 
     async def all(self) -> Sequence[ClaimRow]:
         """Every claim, by id."""

@@ -68,14 +68,23 @@ class Guides:
 
     async def keep(self, arrival: Arrival, kept: KeptGuides) -> None:
         """Keep the guides of a claim's file, in place of those of an earlier file."""
-        claim_id = arrival.claim_id
+        await self._put(arrival.claim_id, arrival.payer_id, kept)
+        mine = update(claims).where(claims.c.claim_id == arrival.claim_id)
+        await self._connection.execute(mine.values(guides_of=arrival.content_hash))
+
+    async def rekey(self, claim_id: str, kept: KeptGuides) -> None:
+        """Put the same guides under another key, where the claim has any on record."""
+        mine = guides.c.claim_id == claim_id
+        payer_id = await self._connection.scalar(select(guides.c.payer_id).where(mine).limit(1))
+        if payer_id is not None:
+            await self._put(claim_id, payer_id, kept)
+
+    async def _put(self, claim_id: str, payer_id: str, kept: KeptGuides) -> None:
         await self._connection.execute(delete(guides).where(guides.c.claim_id == claim_id))
-        same = {"claim_id": claim_id, "payer_id": arrival.payer_id, "key_id": kept.key_id}
+        same = {"claim_id": claim_id, "payer_id": payer_id, "key_id": kept.key_id}
         rows = [same | {"guide_hash": guide} for guide in sorted(kept.hashes)]
         if rows:
             await self._connection.execute(insert(guides), rows)
-        mine = update(claims).where(claims.c.claim_id == claim_id)
-        await self._connection.execute(mine.values(guides_of=arrival.content_hash))
 
     async def holders(self, sought: SoughtGuides) -> Sequence[Holder]:
         """The other claims at the payer that hold one of the guides, by id."""

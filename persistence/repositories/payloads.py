@@ -1,24 +1,50 @@
 """The files of claims, encrypted; each is tied to its claim, so that rows cannot be exchanged."""
 
 import zlib
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.database.dialect import insert_into
-from persistence.encryption.cipher import Cipher
+from persistence.encryption.cipher import Cipher, CipherError
+from persistence.encryption.keyed_hashes import key_name
 from persistence.tables import claim_payloads as payloads
 
+SEALING = "names of keys that seal"
 
-def seal_payload(cipher: Cipher, claim_id: str, data: bytes) -> str:
+
+@dataclass(frozen=True, slots=True)
+class SealedFile:
+    """A claim's file for storage, and the name of its key: another key under the same id has another name."""
+
+    ciphertext: str
+    key_name: str
+
+
+def seal_payload(cipher: Cipher, claim_id: str, data: bytes) -> SealedFile:
     """A claim's file for storage."""
-    return cipher.encrypt_bytes(zlib.compress(data), context=_context(claim_id))
+    sealed = cipher.encrypt_bytes(zlib.compress(data), context=payload_context(claim_id))
+    return SealedFile(sealed, sealing_name(cipher, cipher.current))
 
 
 def open_payload(cipher: Cipher, claim_id: str, stored: str) -> bytes:
     """A claim's file from storage; a CipherError when the key is missing or the row is another claim's."""
-    return zlib.decompress(cipher.decrypt_bytes(stored, context=_context(claim_id)))
+    try:
+        return zlib.decompress(cipher.decrypt_bytes(stored, context=payload_context(claim_id)))
+    except CipherError as error:
+        raise CipherError(f"The file of {claim_id}: {error}", error.key_id) from error
+
+
+def sealing_name(cipher: Cipher, key_id: str) -> str:
+    """What is kept beside a file to know its key again."""
+    return key_name(cipher, key_id, purpose=SEALING)
+
+
+def payload_context(claim_id: str) -> str:
+    """What ties a file to its claim."""
+    return f"claim payload {claim_id}"
 
 
 class Payloads:
@@ -27,9 +53,9 @@ class Payloads:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def put(self, claim_id: str, ciphertext: str, *, now: datetime) -> None:
+    async def put(self, claim_id: str, file: SealedFile, *, now: datetime) -> None:
         """Keep a claim's file, in place of an earlier one."""
-        values = {"ciphertext": ciphertext, "stored_at": now}
+        values = {"ciphertext": file.ciphertext, "key_name": file.key_name, "stored_at": now}
         statement = insert_into(self._connection, payloads).values(values | {"claim_id": claim_id})
         await self._connection.execute(
             statement.on_conflict_do_update(index_elements=["claim_id"], set_=values)
@@ -44,7 +70,3 @@ class Payloads:
         """The claim's file in clear, or None; a CipherError as `open_payload` raises it."""
         stored = await self.find(claim_id)
         return None if stored is None else open_payload(cipher, claim_id, stored)
-
-
-def _context(claim_id: str) -> str:
-    return f"claim payload {claim_id}"

@@ -78,7 +78,9 @@ claim_payloads = Table(
     Column("claim_id", String(CLAIM_ID_LENGTH), primary_key=True),
     Column("ciphertext", Text, nullable=False),
     Column("stored_at", UtcDateTime, nullable=False),
+    Column("key_name", String(32)),  # of the key it is sealed with
     Index("ix_claim_payloads_stored_at", "stored_at"),
+    Index("ix_claim_payloads_key_name", "key_name", "claim_id"),
 )
 
 claim_texts = Table(

@@ -20,7 +20,7 @@ from domain.submission import Accepted, Duplicate, SendResult, Submission
 from gateways.file_sink import FileSink
 from gateways.sink import OutgoingEvent
 from persistence.database.engine import open_database
-from persistence.encryption.keys import open_cipher
+from persistence.encryption.keys import made_cipher
 from persistence.store import Store, Transaction
 from tests.support.builders import NOW
 from tests.support.services import services
@@ -109,7 +109,7 @@ async def deliver(url: str, folder: Path, job: Job, now: datetime, step: Step) -
     step("received")
     store, clock = MortalStore(url, step), MortalClock(now, step)
     payer = MortalPayer(folder / "payer.txt", step)
-    cipher = open_cipher(None, folder)
+    cipher = made_cipher(folder)
     handlers = all_handlers(services(store, payer=payer, clock=clock, cipher=cipher))
     [handler] = [handler for handler in handlers if handler.type == job.type]
     outcome = await handler.handle(job)

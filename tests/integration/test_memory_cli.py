@@ -24,6 +24,7 @@ from tests.integration.intake_stage import FILE
 from tests.support.builders import CLAIM, NOW, REFUSAL, draft
 from tests.support.earlier_rules import record_as_before, said_otherwise
 from tests.support.services import services
+from tests.support.terminal import environment
 from tests.support.tiss_samples import DOCTOR
 from workers.jobs.decisions import retry_submission_backoff
 from workers.runtime import Complete, Job
@@ -53,7 +54,7 @@ class Terminal:
     """Runs `reenvio` commands against one database."""
 
     def __init__(self, url: str, home: Path) -> None:
-        self._environment = os.environ | {"DATABASE_URL": url, "REENVIO_HOME": str(home), "REDIS_URL": ""}
+        self._environment = dict(environment(home, DATABASE_URL=url))
 
     async def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
         child = await asyncio.create_subprocess_exec(

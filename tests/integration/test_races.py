@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.encryption.keys import open_cipher
+from persistence.encryption.keys import made_cipher
 from persistence.store import Store
 from tests.integration.racer import ROUNDS
 from tests.support.builders import NOW
@@ -50,6 +50,6 @@ async def test_an_operation_starts_once_and_a_job_gets_one_answer_whoever_asks(
 
 
 async def test_of_several_that_make_the_key_file_one_wins(tmp_path: Path) -> None:
-    ciphers = await asyncio.gather(*(asyncio.to_thread(open_cipher, None, tmp_path) for _ in range(8)))
+    ciphers = await asyncio.gather(*(asyncio.to_thread(made_cipher, tmp_path) for _ in range(8)))
     stored = ciphers[0].encrypt("text", context="x")
     assert {cipher.decrypt(stored, context="x") for cipher in ciphers} == {"text"}

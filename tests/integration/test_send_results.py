@@ -13,7 +13,7 @@ from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.integration.payer_stage import Scene
 from tests.support.builders import NOW, later
-from workers.runtime import Complete, Fail, Job, Throw
+from workers.runtime import Complete, Incident, Job, Throw
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ async def test_a_file_that_cannot_be_opened_is_no_send(scene: Scene) -> None:
     async with scene.store.transaction() as tx:
         await tx.payloads.put("CLM-D-1", sealed, now=NOW)
     outcome = await scene.submit(1)
-    assert isinstance(outcome, Fail)
+    assert isinstance(outcome, Incident)
     assert "ENCRYPTION_KEYS" in outcome.message
     assert scene.sent == []
     async with scene.store.reading() as tx:

@@ -1,7 +1,6 @@
 """A hospital with a real payer's line: simulator, payer settings, command line and HTTP on one broker."""
 
 import asyncio
-import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -17,10 +16,12 @@ from gateways.practice.simulator.scenario import Scenario
 from gateways.practice.simulator.server import Simulator, simulated_payers
 from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url
+from persistence.encryption.keys import made_cipher
 from persistence.repositories.claims import ClaimRow
 from tests.process.stage import eventually
 from tests.support.orders import answered
 from tests.support.payers_file import payers_file
+from tests.support.terminal import environment
 from tests.support.tiss_samples import CARD, DOCTOR, PAYER, file_bytes, file_text
 from workers.api import serving_api
 from workers.app.composition import App, Cluster, embedded, migrate_database, running
@@ -149,6 +150,7 @@ async def open_hospital(
         address = database or sqlite_url(folder / "test.db")
         settings = Settings(home=folder, database_url=address, payers=PayerFiles(file=payers))
         await migrate_database(settings)
+        made_cipher(folder)
         cluster = embedded(broker)
         async with running(settings, cluster) as app:
             await app.deploy()
@@ -158,11 +160,10 @@ async def open_hospital(
 
 def environment_of(settings: Settings, engine_home: Path) -> Mapping[str, str]:
     """What a command needs to know to work on the same database, payers and engine."""
-    return os.environ | {
-        "REENVIO_HOME": str(settings.home),
+    given = {
         "DATABASE_URL": settings.database,
         "PAYERS_FILE": str(settings.payers.file),
         "ENGINE_HOME": str(engine_home),
-        "ZEEBE_ADDRESS": "",
         "COLUMNS": "200",
     }
+    return environment(settings.home, **given)

@@ -1,7 +1,6 @@
 """A claim whose process stands on an incident, on a real broker: it says so, and there is a way on."""
 
 import asyncio
-import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -24,6 +23,7 @@ from persistence.repositories.payloads import seal_payload
 from tests.process.records import Record
 from tests.process.stage import Claim, Stage, eventually
 from tests.support.orders import answered
+from tests.support.terminal import environment
 from workers.payers.limits import LimitsByPayer
 
 DENIED = AccessDenied("UNAUTHORIZED - login or password is wrong", "FAULT:LoginInvalido")
@@ -51,18 +51,16 @@ class Payer:
 @pytest.fixture
 def reenvio(stage: Stage, broker_config: engine.EngineConfig) -> Reenvio:
     """A person's command line; its exit code and all that it said."""
-    environment = os.environ | {
-        "REENVIO_HOME": str(stage.settings.home),
+    given = {
         "ENGINE_HOME": str(broker_config.home),
         "DATABASE_URL": stage.settings.database,
-        "ZEEBE_ADDRESS": "",
         "COLUMNS": "400",
     }
 
     async def run(*arguments: str) -> tuple[int | None, str]:
         child = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "workers.cli", *answered(*arguments)),
-            env=environment,
+            env=environment(stage.settings.home, **given),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )

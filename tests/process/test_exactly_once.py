@@ -27,6 +27,7 @@ from persistence.repositories.claims import ClaimRow
 from tests.process.hospital import claim_file, claim_id
 from tests.process.stage import restart
 from tests.support.payers_file import payers_file
+from tests.support.terminal import environment
 from tests.support.tiss_samples import PAYER
 from workers.app.composition import App, embedded, migrate_database, running
 from workers.claims.examination import ClaimFile
@@ -128,14 +129,13 @@ at_once = 64
 @asynccontextmanager
 async def _mortal_workers(settings: Settings, config: engine.EngineConfig) -> AsyncIterator[None]:
     """Worker processes, one of which is killed (-9) every few seconds and replaced."""
-    environment = {
-        "REENVIO_HOME": str(settings.home),
+    given = {
         "ENGINE_HOME": str(config.home),
         "DATABASE_URL": settings.database,
         "PAYERS_FILE": str(settings.payers.file),
-        "ZEEBE_ADDRESS": "",
     }
-    workers = [WorkerProcess(environment, settings.home / f"{n}.log") for n in range(WORKERS)]
+    own = environment(settings.home, **given)
+    workers = [WorkerProcess(own, settings.home / f"{n}.log") for n in range(WORKERS)]
     for worker in workers:
         worker.start()
     reaper = asyncio.create_task(_reap(workers))

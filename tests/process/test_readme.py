@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.terminal import environment
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PATIENCE_SECONDS = 120
@@ -24,9 +26,8 @@ def blocks() -> list[str]:
 @pytest.fixture
 def reader(tmp_path: Path) -> Mapping[str, str]:
     """A reader's environment, with folders of their own; this run's make is none of a reader's business."""
-    outer = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    own = {"REENVIO_HOME": str(tmp_path), "ENGINE_HOME": str(tmp_path / "engine"), "ZEEBE_ADDRESS": ""}
-    return outer | own
+    outer = environment(tmp_path)
+    return {name: value for name, value in outer.items() if not name.startswith("MAKE")}
 
 
 def run(block: str, reader: Mapping[str, str]) -> str:
@@ -68,7 +69,9 @@ def test_make_up_serves_claims_until_it_is_interrupted(reader: Mapping[str, str]
         wait_for(lambda: "worker_started" in log.read_text(), "worker_started", log)
         run(blocks()[4], reader)
         wait_for(lambda: "ACCEPTED" in run(blocks()[4], reader), "ACCEPTED", log)
+        assert "PRACTICE:" in run(blocks()[4], reader)
     assert "worker_stopped" in log.read_text()
+    assert "PRACTICE: no payers are set" in log.read_text()
 
 
 @contextmanager

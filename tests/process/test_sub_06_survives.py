@@ -9,6 +9,7 @@ from domain.submission import Accepted, Duplicate, SendResult, Submission
 from gateways.practice.scripted import AcceptLine, FailLine, Script
 from gateways.zeebe import engine
 from tests.process.stage import Stage, restart
+from tests.support.terminal import environment
 from workers.demo.worker_process import WorkerProcess
 
 TIMEOUT = FailLine(error="TIMEOUT - Connection timeout after 30s")
@@ -86,10 +87,9 @@ class PayerThatNeverAnswersTheFirst:
 def _worker_process(stage: Stage, config: engine.EngineConfig, folder: Path) -> WorkerProcess:
     script = folder / "script.json"
     script.write_text(Script(answers=stage.payers.answers).model_dump_json(), encoding="utf-8")
-    environment = {
+    given = {
         "ENGINE_HOME": str(config.home),
         "DATABASE_URL": stage.settings.database,
         "PAYER_SCRIPT": str(script),
-        "ZEEBE_ADDRESS": "",
     }
-    return WorkerProcess(environment, folder / "worker.log")
+    return WorkerProcess(environment(stage.settings.home, **given), folder / "worker.log")

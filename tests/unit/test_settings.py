@@ -55,11 +55,11 @@ def test_limits_that_make_no_sense_are_told_by_their_variable(
         read_settings()
 
 
-def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("DATABASE_URL", "")
-    monkeypatch.setenv("REENVIO_HOME", str(tmp_path))
-    assert read_settings().database.endswith("reenvio.db")
-    assert read_settings().probes.port is None
+@pytest.mark.parametrize("name", ["DATABASE_URL", "HEALTH_PORT", "HANDLER_LIMITS", "PRACTICE_PAYER"])
+def test_an_empty_variable_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "")
+    with pytest.raises(SettingsError, match=f"{name}: it is set, but empty: unset it, or give it a value"):
+        read_settings()
 
 
 def test_the_faults_of_all_topics_are_reported_at_once_each_by_its_variable(

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
+from domain.practice import is_made_up
 from persistence.repositories.claims import ClaimRow
 from workers.api.body import BodyRoom, is_xml, read_body
 from workers.api.errors import HANDLERS, HttpProblem, answer
@@ -65,6 +66,7 @@ async def _submit(request: Request, intake: Intake) -> Response:
     known = isinstance(result, KnownClaim)
     state = result.state if isinstance(result, KnownClaim) else ClaimState.RECEIVED
     body = {"claimId": result.claim_id.value, "state": state, "new": not known}
+    body |= {"sealedAnew": True} if isinstance(result, KnownClaim) and result.sealed_anew else {}
     return JSONResponse(body, status_code=200 if known else 202)
 
 
@@ -87,6 +89,7 @@ def _state(claim: ClaimRow) -> dict[str, object]:
         "deadline": _time(claim.deadline),
         "batchNumber": claim.batch_number,
         "protocolNumber": claim.protocol_number,
+        "practice": is_made_up(claim.protocol_number),
         "reason": claim.reason,
     }
 

@@ -3,8 +3,8 @@
 import os
 import random
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 
@@ -24,9 +24,9 @@ from gateways.zeebe import engine
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, ZeebeConnection, open_channel
 from persistence.clock import DatabaseClock
-from persistence.database.engine import lacks_file, open_database
+from persistence.database.engine import lacks_file, open_database, sqlite_file
 from persistence.encryption.cipher import Cipher
-from persistence.encryption.keys import open_cipher, reading_cipher
+from persistence.encryption.keys import KEY_FILE, known_cipher, made_cipher, require_key
 from persistence.migrations import is_new_enough, migrate
 from persistence.store import Store
 from workers.app.logs import log_event
@@ -43,16 +43,21 @@ from workers.jobs.limits import JobLimits, slowest
 from workers.jobs.services import Services, nobody_to_tell
 from workers.payers.channels import PayerChannel, gateway_to, open_channels
 from workers.payers.limits import LimitsByPayer, limits_by_payer
-from workers.payers.practice import practice_payer
+from workers.payers.practice import practice_payer, require_payers
 from workers.payers.waking import Waker, by_message
 from workers.policy import PolicySource
 from workers.runtime import Worker, WorkerOptions
 from workers.runtime.events import Listener, RuntimeEvent
 from workers.runtime.gate import Gate
 from workers.upkeep.clocks import ClockCheck
+from workers.upkeep.keys import KeyWatch
 from workers.upkeep.relay import Relay, RelayTerms
 
 EVENTS_FILE = "events.jsonl"
+NO_KEY_ELSEWHERE = (
+    "ENCRYPTION_KEYS is not set, and no key is made for a database that is not an SQLite file in "
+    "REENVIO_HOME, since all who use it need the same: `reenvio keys add` prints one to set for all of them."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,7 @@ class App:
     policy: PolicySource
     cipher: Cipher
     payer_limits: LimitsByPayer
+    keys: KeyWatch
     reopen: Callable[[], grpc.aio.Channel]
     listener: Listener
 
@@ -101,6 +107,7 @@ class App:
             store=self.store,
             clock=self.clock,
             payer=self.payer,
+            practice=self.settings.payers.practises,
             policy=self.policy.current,
             waker=self.waker(),
             payer_limits=self.payer_limits,
@@ -167,7 +174,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
         opened_store(settings) as store,
         open_channel(cluster.connection) as channel,
     ):
-        commands, cipher = ZeebeCommands(channel), opened_cipher(settings)
+        commands, cipher = ZeebeCommands(channel), await opened_cipher(settings, store)
         machine = cluster.clock
         clock = shared_clock(settings, store, machine) if isinstance(machine, WallClock) else machine
         yield App(
@@ -184,9 +191,23 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             policy=policy,
             cipher=cipher,
             payer_limits=limits_by_payer({name: channel.settings for name, channel in channels.items()}),
+            keys=KeyWatch(store, cipher),
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(),
         )
+
+
+@asynccontextmanager
+async def claims_flowing(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
+    """Like `running` for who sends claims or takes them in: not without payers, nor without a key."""
+    require_payers(settings.payers)
+    async with running(settings, cluster) as app:
+        require_key(app.cipher)
+        await app.keys.start()
+        yield app
+
+
+Opening = Callable[[Settings, Cluster], AbstractAsyncContextManager[App]]
 
 
 @asynccontextmanager
@@ -243,18 +264,45 @@ def relay_to(sink: EventSink, store: Store) -> Relay:
     return Relay(store, sink, DatabaseClock(store.time, WallClock()), RelayTerms(name))
 
 
-def opened_cipher(settings: Settings) -> Cipher:
-    """The cipher of the given keys, or of a key file in our home."""
-    return open_cipher(_keys(settings), settings.home)
+async def opened_cipher(settings: Settings, store: Store) -> Cipher:
+    """The cipher of the given keys, or of a key file in our home, which is made for a new database there.
+
+    No key is made where another is missing: the cipher then says what it lacks when it is to encrypt.
+    """
+    if keys := _given_keys(settings):
+        return keys
+    if not owns_database(settings):
+        return Cipher("", {}, lack=NO_KEY_ELSEWHERE)
+    uses = await store.look(lambda tx: tx.sealed.uses())
+    if keys := _given_keys(settings):  # another process has made it, and has sealed something since
+        return keys
+    if uses.key_ids:
+        return Cipher("", {}, lack=_lost(settings, uses.key_ids))
+    return made_cipher(settings.home)
 
 
-def opened_reading_cipher(settings: Settings) -> Cipher:
-    """The same for who only reads: makes no key file."""
-    return reading_cipher(_keys(settings), settings.home)
+def keys_as_given(settings: Settings) -> Cipher:
+    """The same for who only reads: makes no key file, and one that is missing is named when it is needed."""
+    return _given_keys(settings) or Cipher("", {}, lack=NO_KEY_ELSEWHERE)
 
 
-def _keys(settings: Settings) -> str | None:
-    return settings.encryption_keys.get_secret_value() if settings.encryption_keys else None
+def owns_database(settings: Settings) -> bool:
+    """Whether the database is an SQLite file in our home, so that a key file there is as much everybody's."""
+    file = sqlite_file(settings.database)
+    return file is not None and file.resolve().parent == settings.home.resolve()
+
+
+def _given_keys(settings: Settings) -> Cipher | None:
+    keys = settings.encryption_keys
+    return known_cipher(keys.get_secret_value() if keys else None, settings.home)
+
+
+def _lost(settings: Settings, key_ids: Sequence[str]) -> str:
+    return (
+        f"No encryption key is here, and the database holds what was sealed with {', '.join(key_ids)}: put "
+        f"the key file back ({settings.home / KEY_FILE}), or set ENCRYPTION_KEYS. If it is lost for good, "
+        "`reenvio keys add` makes a new one, and the files of open claims are to be handed in again."
+    )
 
 
 def intake_terms(settings: Settings, zone: tzinfo) -> IntakeTerms:

@@ -29,7 +29,7 @@ async def serve(app: App, only: frozenset[JobType]) -> None:
         stop = stack.enter_context(stop_on_signal())
         stack.enter_context(reload_on_hangup(app.policy))
         if settings.probes.port is not None:
-            answers = probes(worker.health, [free_descriptors, app.store.trouble])
+            answers = probes(worker.health, [free_descriptors, app.store.trouble, app.keys.trouble])
             served = serving_probes(answers, settings.probes.host, settings.probes.port)
             port = await stack.enter_async_context(served)
             log.info("probes_started", port=port)

@@ -8,7 +8,7 @@ from domain.batches import BatchIdentity, is_same_batch, leaves_batch_free
 from domain.refusals import Refusal, conflict
 from gateways.tiss.lote import read_lote
 from gateways.tiss.parties import Provider
-from persistence.encryption.cipher import Cipher
+from persistence.encryption.cipher import Cipher, CipherError
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Transaction
 from workers.claims.examination import Channels, CheckedFile, channels_to
@@ -39,10 +39,13 @@ class Batches:
         return is_same_batch(BatchIdentity(other.content_hash, provider), given)
 
     async def _provider(self, tx: Transaction, claim: ClaimRow) -> Provider | None:
-        """Whose batch a claim is; None when its file is not kept any more."""
+        """Whose batch a claim is; None when its file is not kept any more, or cannot be opened."""
         if own := self.channels[claim.payer_id].settings.own_provider:
             return own
-        content = await tx.payloads.opened(claim.claim_id, self.cipher)
+        try:
+            content = await tx.payloads.opened(claim.claim_id, self.cipher)
+        except CipherError:
+            return None
         return (await asyncio.to_thread(read_lote, content)).provider if content else None
 
 

@@ -7,6 +7,7 @@ from domain.corrections import BatchNumbers, not_in_review, require_correctable
 from persistence.repositories.claims import Arrival
 from persistence.repositories.guides import KeptGuides
 from persistence.repositories.journal import CORRECTED
+from persistence.repositories.payloads import SealedFile
 from persistence.store import Transaction
 from workers.claims.messages import whether_at_payer
 
@@ -15,14 +16,15 @@ from workers.claims.messages import whether_at_payer
 class Correction:
     """A corrected file, sealed; with its guides and those of the file before, None when that is not kept.
 
-    `kept` are its guides for storage.
+    `kept` are its guides for storage. `is_readable` is False when the file before cannot be opened.
     """
 
     arrival: Arrival
-    sealed: str
+    sealed: SealedFile
     guides: tuple[str, ...]
     earlier_guides: tuple[str, ...] | None
     kept: KeptGuides
+    is_readable: bool = True
 
 
 async def replace_file(tx: Transaction, correction: Correction, now: datetime) -> None:
@@ -40,6 +42,7 @@ async def replace_file(tx: Transaction, correction: Correction, now: datetime) -
 async def _require_correctable(tx: Transaction, correction: Correction) -> None:
     claim_id = correction.arrival.claim_id
     claim = await tx.claims.find(claim_id)
-    before = BatchNumbers(claim.batch_number if claim else None, correction.earlier_guides)
+    number = claim.batch_number if claim else None
+    before = BatchNumbers(number, correction.earlier_guides, correction.is_readable)
     after = BatchNumbers(correction.arrival.batch_number, correction.guides)
     require_correctable(claim_id, before, after, await whether_at_payer(tx, claim_id))

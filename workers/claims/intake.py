@@ -15,10 +15,10 @@ from domain.outputs import iso_time
 from domain.ports import Clock
 from domain.refusals import conflict
 from gateways.zeebe.commands import ZeebeCommands
-from persistence.encryption.cipher import Cipher
+from persistence.encryption.cipher import Cipher, CipherError
 from persistence.repositories.claims import Arrival, ClaimRow
 from persistence.repositories.guides import kept_guides
-from persistence.repositories.payloads import seal_payload
+from persistence.repositories.payloads import SealedFile, payload_context, seal_payload
 from persistence.store import Store, Transaction
 from workers.claims.batches import Batches
 from workers.claims.corrections import Correction, replace_file
@@ -40,10 +40,14 @@ class NewClaim:
 
 @dataclass(frozen=True, slots=True)
 class KnownClaim:
-    """The same claim with the same content was handed in before: nothing more happens."""
+    """The same claim with the same content was handed in before: nothing more happens.
+
+    Unless its file had been sealed with a key that is not here: then it was `sealed_anew`.
+    """
 
     claim_id: ClaimId
     state: ClaimState
+    sealed_anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +75,10 @@ class Intake:
             await start(self.commands, Ready(arrival.claim_id, arrival.payer_id, arrival.deadline))
             return NewClaim(ClaimId(arrival.claim_id), arrival.deadline)
         _require_the_same(known, arrival)
+        sealed_anew = await self._seal_anew(checked, sealed, now)
         if known.state is ClaimState.RECEIVED:
             await self._start_known(known, now)
-        return KnownClaim(ClaimId(known.claim_id), known.state)
+        return KnownClaim(ClaimId(known.claim_id), known.state, sealed_anew)
 
     async def correct(self, claim_id: ClaimId, data: bytes) -> None:
         """Put a corrected file in the place of a claim's, while the claim is in review."""
@@ -83,8 +88,11 @@ class Intake:
         checked = await self.reader.look_over(file, now)
         sealed, guides = await self._sealed(checked, data), checked.examined.guide_numbers
         kept = kept_guides(self.cipher, guides)
-        before = await self._guides_before(claim_id)
-        correction = Correction(checked.arrival, sealed, guides, before, kept)
+        try:
+            before, is_readable = await self._guides_before(claim_id), True
+        except CipherError:
+            before, is_readable = None, False
+        correction = Correction(checked.arrival, sealed, guides, before, kept, is_readable)
 
         async def put_in_place(tx: Transaction) -> None:
             if checked.arrival.batch_number != known.batch_number:
@@ -110,8 +118,29 @@ class Intake:
                 return replace(checked, arrival=replace(checked.arrival, claim_id=claim_id))
         return checked
 
-    async def _sealed(self, checked: CheckedFile, data: bytes) -> str:
+    async def _sealed(self, checked: CheckedFile, data: bytes) -> SealedFile:
         return await asyncio.to_thread(seal_payload, self.cipher, checked.arrival.claim_id, data)
+
+    async def _seal_anew(self, checked: CheckedFile, sealed: SealedFile, now: datetime) -> bool:
+        """Put the file in the place of the same file under a key that is not here."""
+        claim_id = checked.arrival.claim_id
+        stored = await self.store.look(lambda tx: tx.payloads.find(claim_id))
+        context = payload_context(claim_id)
+        if stored is None or await asyncio.to_thread(self.cipher.opens, stored, context=context):
+            return False
+        return await self.store.run(lambda tx: self._replace(tx, checked, sealed, now))
+
+    async def _replace(
+        self, tx: Transaction, checked: CheckedFile, sealed: SealedFile, now: datetime
+    ) -> bool:
+        arrival, claim_id = checked.arrival, checked.arrival.claim_id
+        claim = await tx.claims.find(claim_id)
+        if claim is None or claim.content_hash != arrival.content_hash:  # corrected meanwhile
+            return False
+        await tx.payloads.put(claim_id, sealed, now=now)
+        await tx.guides.keep(arrival, kept_guides(self.cipher, checked.examined.guide_numbers))
+        await tx.journal.write(claim_id, "sealed_anew", "handed in again: its key was not here", now=now)
+        return True
 
     async def _guides_before(self, claim_id: ClaimId) -> tuple[str, ...] | None:
         """The guides of the file that is kept; none is after retention."""
@@ -123,7 +152,7 @@ class Intake:
         return await start(self.commands, ready, age=now - (claim.created_at or claim.updated_at))
 
     async def _receive(
-        self, tx: Transaction, checked: CheckedFile, sealed: str, now: datetime
+        self, tx: Transaction, checked: CheckedFile, sealed: SealedFile, now: datetime
     ) -> ClaimRow | None:
         """Keep a new claim; the one that is known already, if any."""
         arrival, examined = checked.arrival, checked.examined

@@ -3,7 +3,7 @@
 import asyncio
 
 from workers.api import serving_api
-from workers.app.composition import find_cluster, running
+from workers.app.composition import claims_flowing, find_cluster
 from workers.app.logs import configure_logs
 from workers.app.serving import stop_on_signal
 from workers.config.settings import Settings, SettingsError, read_settings
@@ -19,6 +19,9 @@ def api() -> None:
 async def _serve(settings: Settings) -> None:
     if settings.api.port is None:
         raise SettingsError("API_PORT is not set: say where to listen, for example API_PORT=8090.")
-    async with running(settings, find_cluster(settings)) as app, serving_api(app.intake, settings.api):
+    async with (
+        claims_flowing(settings, find_cluster(settings)) as app,
+        serving_api(app.intake, settings.api),
+    ):
         with stop_on_signal() as stop:
             await stop.wait()

@@ -19,6 +19,7 @@ TARGETS = {
     "payer": "workers.cli.payer:payer_app",
     "audit": "workers.cli.audit:audit_app",
     "retention": "workers.cli.retention:retention_app",
+    "keys": "workers.cli.keys:keys_app",
     "relay": "workers.cli.relay:relay",
     "policy": "workers.cli.policy:policy_app",
     "engine": "workers.cli.engine:engine_app",

@@ -9,7 +9,7 @@ import typer
 from domain.claim import CLAIM_ID_SHAPE, ClaimId, ClaimIdForm
 from persistence.database.trouble import reachable
 from persistence.store import Store
-from workers.app.composition import App, find_cluster, opened_store, running
+from workers.app.composition import App, Opening, find_cluster, opened_store, running
 from workers.app.logs import configure_logs
 from workers.cli.errors import ReaderGone
 from workers.config.settings import Settings, read_settings
@@ -35,13 +35,13 @@ OptionalDecidedClaim = Annotated[
 OptionalClaim = Annotated[ClaimId | None, typer.Argument(parser=_claim_id, metavar=f"[{CLAIM_ID_SHAPE}]")]
 
 
-def with_app(go: Callable[[App], Awaitable[None]], *, quiet: bool = True) -> None:
-    """Run a command on the open application; a quiet one logs errors only."""
+def with_app(go: Callable[[App], Awaitable[None]], *, quiet: bool = True, opened: Opening = running) -> None:
+    """Run a command on the application, as it is `opened`; a quiet one logs errors only."""
     settings = read_settings()
     configure_logs("error" if quiet else settings.logs.level, settings.logs.format)
 
     async def within() -> None:
-        async with running(settings, find_cluster(settings)) as app:
+        async with opened(settings, find_cluster(settings)) as app:
             await go(app)
 
     asyncio.run(within())

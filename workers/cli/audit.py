@@ -14,7 +14,7 @@ from persistence.audit.chain import AuditEvent
 from persistence.audit.rejections import instance_chain
 from persistence.repositories.payloads import open_payload
 from persistence.store import Store
-from workers.app.composition import opened_reading_cipher
+from workers.app.composition import keys_as_given
 from workers.cli.application import DecidedClaimArgument, OptionalDecidedClaim, with_store
 from workers.cli.output import tell
 from workers.config.settings import read_settings
@@ -81,7 +81,7 @@ def export(
     if sum((card is not None, guide is not None, whole_batch)) > 1:
         raise typer.BadParameter("name one person by --card or by --guide, or take the --whole-batch")
     settings = read_settings()
-    cipher, wanted = opened_reading_cipher(settings), WantedPerson(card, guide, whole_batch)
+    cipher, wanted = keys_as_given(settings), WantedPerson(card, guide, whole_batch)
 
     async def go(store: Store) -> None:
         async with store.reading() as tx:

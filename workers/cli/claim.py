@@ -8,6 +8,7 @@ import typer
 
 from bpmn.names import ReviewDecision
 from domain.claim_state import ClaimState
+from domain.practice import shown_protocol
 from domain.reviews import AtPayer, allowed
 from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.store import Store
@@ -202,7 +203,7 @@ def _facts(claim: ClaimRow, team: str | None, where: AtPayer) -> dict[str, str]:
         "batch": claim.batch_number,
         "deadline": _time(claim.deadline) if claim.deadline else None,
         "next send": _time(claim.next_retry_time) if claim.next_retry_time else None,
-        "protocol": claim.protocol_number,
+        "protocol": shown_protocol(claim.protocol_number),
         "arrival": ARRIVAL.get(where) if _rests(claim) else None,
         "way on": _review(claim) if claim.state is ClaimState.IN_REVIEW else None,
     }

@@ -14,7 +14,7 @@ from rich.progress import track
 from domain.errors import Trouble
 from domain.refusals import Refusal
 from gateways.clock import WallClock
-from workers.app.composition import App, intake_terms, opened_reading_cipher
+from workers.app.composition import App, claims_flowing, intake_terms, keys_as_given
 from workers.app.logs import configure_logs
 from workers.claims.examination import ClaimFile, Reader
 from workers.claims.intake import Intake, KnownClaim
@@ -82,7 +82,7 @@ def _submit(files: Sequence[Path], wish: Wish) -> int:
         limit = app.intake.reader.terms.max_bytes
         outcome.update(await _each(files, wish, limit, lambda file: _hand_in(app.intake, file)))
 
-    with_app(go)
+    with_app(go, opened=claims_flowing)
     return outcome["refused"]
 
 
@@ -95,7 +95,7 @@ def _check(files: Sequence[Path], wish: Wish) -> int:
 async def _check_each(files: Sequence[Path], wish: Wish, settings: Settings) -> Counter[str]:
     terms = intake_terms(settings, PolicySource(settings.policy_file).current().zone)
     async with open_channels(settings.payers.file, environment=settings.environment) as channels:
-        reader = Reader(channels, terms, opened_reading_cipher(settings))
+        reader = Reader(channels, terms, keys_as_given(settings))
 
         async def check(file: ClaimFile) -> tuple[str, str]:
             arrival = (await reader.look_over(file, await WallClock().now())).arrival
@@ -107,8 +107,15 @@ async def _check_each(files: Sequence[Path], wish: Wish, settings: Settings) -> 
 async def _hand_in(intake: Intake, file: ClaimFile) -> tuple[str, str]:
     result = await intake.submit(file)
     if isinstance(result, KnownClaim):
-        return "known", f"is known as {result.claim_id} ({result.state}); nothing to do"
+        return "known", f"is known as {result.claim_id} ({result.state}); {_done(result)}"
     return "new", f"is on its way as {result.claim_id}, due {result.deadline.isoformat(timespec='seconds')}"
+
+
+def _done(known: KnownClaim) -> str:
+    if not known.sealed_anew:
+        return "nothing to do"
+    resolve = f"`reenvio claim resolve {known.claim_id}`"
+    return f"its file was sealed anew, for its key was not here; if it stands on an incident, {resolve}"
 
 
 async def _each(files: Sequence[Path], wish: Wish, limit: int, hand_in: HandIn) -> Counter[str]:

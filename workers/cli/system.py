@@ -9,15 +9,23 @@ import typer
 from rich.console import Console
 
 from bpmn.names import JobType
+from domain.practice import PRACTICE_PREFIX
 from gateways.zeebe import engine
 from workers.api import serving_api
-from workers.app.composition import find_cluster, migrate_database, running
+from workers.app.composition import claims_flowing, find_cluster, migrate_database, running
 from workers.app.logs import configure_logs
 from workers.app.serving import relaying, serve
 from workers.cli.engine import RichReporter
+from workers.cli.errors import say
 from workers.config.cluster import connection_from
 from workers.config.settings import Settings, read_settings
 from workers.demo.run import run_demo
+from workers.payers.practice import require_payers
+
+PRACTISES = (
+    "PRACTICE: no payers are set, so a practice payer answers. Nothing leaves this machine, and every "
+    f"protocol is made up (it begins with {PRACTICE_PREFIX}). Set PAYERS_FILE to send claims."
+)
 
 
 def demo(
@@ -46,7 +54,8 @@ def demo(
 
 def up() -> None:
     """Engine, database, models and workers in real time; Ctrl-C stops what this started."""
-    settings = _settings()
+    settings = _practising(_settings())
+    require_payers(settings.payers)
     if connection_from(settings.cluster):
         asyncio.run(_up(settings))
         return
@@ -86,6 +95,15 @@ def _settings() -> Settings:
     return settings
 
 
+def _practising(settings: Settings) -> Settings:
+    """The same settings; with a payer for practice where no payers, no cluster and no database are set."""
+    files, own = settings.payers, settings.database_url or connection_from(settings.cluster)
+    if own or files.file or files.practises:
+        return settings
+    say(Console(stderr=True), PRACTISES)
+    return settings.model_copy(update={"payers": files.model_copy(update={"practice": True})})
+
+
 async def _up(settings: Settings) -> None:
     await migrate_database(settings)
     await _deploy(settings)
@@ -94,7 +112,9 @@ async def _up(settings: Settings) -> None:
 
 
 async def _work(settings: Settings, only: frozenset[JobType]) -> None:
-    async with running(settings, find_cluster(settings)) as app, serving_api(app.intake, settings.api):
+    claims = JobType.SUBMIT_CLAIM in only or settings.api.port is not None
+    opened = claims_flowing if claims else running
+    async with opened(settings, find_cluster(settings)) as app, serving_api(app.intake, settings.api):
         await serve(app, only)
 
 

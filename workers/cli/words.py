@@ -9,7 +9,7 @@ from domain.legible import legible
 from gateways.clock import WallClock
 from persistence.repositories.free_texts import FreeText
 from persistence.store import Store, Transaction
-from workers.app.composition import opened_reading_cipher
+from workers.app.composition import keys_as_given
 from workers.cli.application import DecidedClaimArgument, with_store
 from workers.config.settings import read_settings
 
@@ -20,7 +20,7 @@ NONE_KEPT = 1
 def words(claim: DecidedClaimArgument) -> None:
     """Show the words of payers and models, which may name patients; that you read them is written down."""
     settings = read_settings()
-    cipher = opened_reading_cipher(settings)
+    cipher = keys_as_given(settings)
 
     async def go(store: Store) -> None:
         async with store.reading() as tx:

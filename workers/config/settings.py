@@ -54,11 +54,17 @@ class ProbeSettings(Topic):
 
 
 class PayerFiles(Topic):
-    """Who the payers are, or what the practice payer answers, and where exchanges are traced."""
+    """Who the payers are, or that one for practice is wanted, and where exchanges are traced."""
 
     file: Path | None = Field(default=None, validation_alias="PAYERS_FILE")
     script: Path | None = Field(default=None, validation_alias="PAYER_SCRIPT")
+    practice: bool = Field(default=False, validation_alias="PRACTICE_PAYER")
     trace_dir: Path | None = Field(default=None, validation_alias="PAYER_TRACE_DIR")
+
+    @property
+    def practises(self) -> bool:
+        """Whether the practice payer was asked for."""
+        return self.practice or self.script is not None
 
 
 LimitsByType = Annotated[dict[JobType, HandlerLimits], NoDecode, BeforeValidator(read_json)]

@@ -2,6 +2,7 @@
 
 import json
 
+from pydantic import field_validator
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -24,7 +25,14 @@ class Topic(BaseSettings):
     Building one reads nothing: only `read_settings` looks into the environment.
     """
 
-    model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True, populate_by_name=True)
+    model_config = SettingsConfigDict(frozen=True, populate_by_name=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_not_empty(cls, given: object) -> object:
+        if isinstance(given, str) and not given.strip():
+            raise ValueError("it is set, but empty: unset it, or give it a value")
+        return given
 
     @classmethod
     def settings_customise_sources(

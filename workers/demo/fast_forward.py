@@ -64,6 +64,7 @@ class FastForward:
 
     async def run(self) -> Snapshot:
         """Run until every claim has met its end, or until nothing moves any more."""
+        self._announce("the payers are simulated: nothing leaves this machine, no protocol is a payer's")
         await self._parts.people.hand_in(sample for sample in self._parts.samples if not sample.late)
         loop = asyncio.get_running_loop()
         moved_at = loop.time()

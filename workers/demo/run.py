@@ -1,6 +1,7 @@
 """Prepares the demo, plays it and says how it ended."""
 
 import asyncio
+import os
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from gateways.practice.simulator.server import simulated_payers
 from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url
 from workers.app.composition import App, embedded, migrate_database, running
+from workers.config.cluster import ClusterSettings
 from workers.config.settings import Settings
 from workers.demo.fast_forward import DemoParts, FastForward
 from workers.demo.payers import payers_file, scenario
@@ -19,6 +21,9 @@ from workers.demo.samples import Sample, samples
 from workers.demo.screen import screen_for
 from workers.demo.summary import ledger_line, summary, taken_twice, unmet
 from workers.demo.worker_process import WorkerProcess
+
+ELSEWHERE = {"PAYER_SCRIPT", "PRACTICE_PAYER", *(name.upper() for name in ClusterSettings.model_fields)}
+"""Settings that would lead the demo's worker to others' payers or to another engine."""
 
 
 async def run_demo(console: Console, broker: engine.RunningEngine, settings: Settings) -> int:
@@ -45,7 +50,7 @@ def _with_payers(settings: Settings, payers: str) -> Settings:
     """The same settings, but with payers and a database of the demo's own."""
     file = settings.home / "payers.toml"
     file.write_text(payers, encoding="utf-8")
-    files = settings.payers.model_copy(update={"file": file, "script": None})
+    files = settings.payers.model_copy(update={"file": file, "script": None, "practice": False})
     database = sqlite_url(settings.home / "demo.db")
     return settings.model_copy(update={"database_url": database, "payers": files})
 
@@ -60,13 +65,12 @@ async def _conclude(console: Console, app: App, ledger: Ledger, cast: Sequence[S
 
 
 def _environment(settings: Settings) -> dict[str, str]:
-    """What the worker process must see to work on the demo's engine and database."""
-    return {
+    """What the worker process must see to work on the demo's engine, payers and database, and on no other."""
+    outer = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    return outer | {
         "REENVIO_HOME": str(settings.home),
         "ENGINE_HOME": str(settings.home / "engine"),
         "DATABASE_URL": settings.database,
         "PAYERS_FILE": str(settings.payers.file),
-        "PAYER_SCRIPT": "",
         "LOG_FORMAT": "json",
-        "ZEEBE_ADDRESS": "",
     }

@@ -86,7 +86,8 @@ def draw(snapshot: Snapshot, *, rows: int) -> RenderableType:
     events = Group(*(line(entry, snapshot.start) for entry in snapshot.entries[-shown:]))
     title = f"[bold]Reenvio[/]  {clock(snapshot.elapsed)} since the first send, on the engine's clock"
     counts = Group(_counts(snapshot), _payers(snapshot))
-    return Group(Panel(counts, title=title), waiting, Panel(events, title="what happens"))
+    happens = Panel(events, title="what happens, with simulated payers")
+    return Group(Panel(counts, title=title), waiting, happens)
 
 
 def clock(elapsed: timedelta) -> str:

@@ -1,6 +1,5 @@
 """The demo's worker: a process of its own, so that it can be killed in the middle of a wait."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,10 +10,10 @@ STOP_SECONDS = 15
 
 
 class WorkerProcess:
-    """`reenvio work` as a child process; its log goes to a file."""
+    """`reenvio work` as a child process in the given environment; its log goes to a file."""
 
     def __init__(self, environment: Mapping[str, str], log: Path) -> None:
-        self._environment = dict(os.environ) | dict(environment)
+        self._environment = dict(environment)
         self._log = log
         self._child: subprocess.Popen[bytes] | None = None
 

@@ -9,7 +9,7 @@ import structlog
 from domain.ports import Clock
 from domain.redaction import redact
 from persistence.database.trouble import DatabaseError, may_pass
-from persistence.encryption.cipher import Cipher
+from persistence.encryption.cipher import Cipher, CipherError
 from persistence.repositories.idempotency import (
     Beginning,
     Cached,
@@ -112,11 +112,9 @@ class _Once:
     ) -> None:
         run, encrypt = self.memory.store.run, self.memory.cipher.encrypt
         match outcome:
-            case Postpone():
+            case Postpone() | CipherError():
                 await run(lambda tx: tx.idempotency.take_back(started))
             case DatabaseError() as trouble if may_pass(trouble):
-                await run(lambda tx: tx.idempotency.take_back(started))
-            case Postpone():
                 await run(lambda tx: tx.idempotency.take_back(started))
             case Throw(code) if code in self.operation.undone:
                 await run(lambda tx: tx.idempotency.forget(started))

@@ -6,19 +6,27 @@ from dataclasses import replace
 from datetime import timedelta
 
 from persistence.database.trouble import UNREACHABLE, DatabaseError, may_pass
+from persistence.encryption.cipher import CipherError
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
-from workers.runtime.outcome import Fail, Outcome, Postpone
+from workers.runtime.outcome import Fail, Incident, Outcome, Postpone
 
 PAUSE = timedelta(seconds=20)
 BACKOFFS = {3: timedelta(seconds=20), 2: timedelta(seconds=60)}
 LAST_BACKOFF = timedelta(minutes=5)
+UNSEALED = (
+    "`reenvio keys list` shows which keys are needed. Give every worker that key and restart it; or, when it "
+    "is lost, hand the same file in again, which seals it anew. Then `reenvio claim resolve CLAIM`, or retry "
+    "in Operate."
+)
 
 
 def outage_tolerant(
     handler: JobHandler, refuses: Callable[[], bool], doubt: Callable[[], None] = lambda: None
 ) -> JobHandler:
     """The handler; trouble that may pass costs no retry, other trouble is an incident after three.
+
+    What was sealed with a key that is not here is one at once: no retry brings the key.
 
     `doubt` is told of trouble, and of jobs that were cut short: the database may be the reason. It is when it
     `refuses`: then the job was cut short through no fault of its own.
@@ -30,6 +38,8 @@ def outage_tolerant(
         except asyncio.CancelledError:
             doubt()
             raise
+        except CipherError as error:
+            return Incident(f"{job.type}: {error} {UNSEALED}", is_undone=True)
         except (DatabaseError, *UNREACHABLE) as error:
             doubt()
             return _outcome(job, error)

@@ -107,6 +107,17 @@ def access_denied(payer_id: str, error: str) -> Incident:
     return Incident(advice, is_undone=True)
 
 
+def for_real_payers_only(claim_id: str) -> Incident:
+    """The incident of a claim that was handed in and would get an invented answer: nothing was sent."""
+    advice = (
+        f"{claim_id} was handed in with its file, and this worker has only the practice payer "
+        "(PRACTICE_PAYER or PAYER_SCRIPT is set): nothing was sent, and no protocol is made up for it. "
+        f"Restart every worker with PAYERS_FILE instead, then run `reenvio claim resolve {claim_id}`, "
+        "or retry this incident in Operate."
+    )
+    return Incident(advice, is_undone=True)
+
+
 async def record(tx: Transaction, sent: SentBy, payer_id: str, settled: Settled, now: datetime) -> Settled:
     """Where the claim stands after a send, and its line in the journal; returns what its process is told.
 

@@ -39,7 +39,8 @@ def nobody_to_tell() -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """Handed to every handler's factory; without a cipher no file is sent and no operation's result is kept.
-    Without `guides` a refused guide never proves that a claim arrived.
+    Without `guides` a refused guide never proves that a claim arrived. `practice` says that the payer only
+    plays one: it never answers for a claim that was handed in.
 
     `stopwatch` counts seconds that pass by themselves, whatever is done to clocks. `doubt` is told when the
     database may be away. `process_runs` asks the engine for a process instance.
@@ -51,6 +52,7 @@ class Services:
     policy: PolicyNow
     waker: Waker
     payer_limits: LimitsByPayer
+    practice: bool = False
     cipher: Cipher | None = None
     guides: GuideSearch | None = None
     periods: Periods = field(default_factory=Periods)

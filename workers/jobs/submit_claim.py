@@ -39,6 +39,7 @@ from workers.jobs.send_result import (
     access_denied,
     deadline_near,
     facts_of,
+    for_real_payers_only,
     held,
     move_to_wait,
     not_sent,
@@ -130,7 +131,7 @@ async def _begun(services: Services, job: Job, claim: Candidate, now: datetime) 
     """Begin at the payer that the job names; where the claim was handed in for another, at that one."""
 
     async def begin(claim: Candidate) -> _Begun | OfAnother | _HandedInFor:
-        terms = _Terms(_limits(services, claim.payer_id), services.cipher, now)
+        terms = _Terms(_limits(services, claim.payer_id), services.cipher, now, services.practice)
         return await services.store.run(lambda tx: _begin(tx, job, claim, terms))
 
     begun = await begin(claim)
@@ -147,6 +148,7 @@ class _Terms:
     limits: PayerLimits
     cipher: Cipher | None
     now: datetime
+    practice: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +179,8 @@ async def _begin(
         return bar
     if answer := await _known_answer(tx, job, claim):
         return answer
+    if terms.practice and await tx.claims.was_handed_in(claim.claim_id):
+        return for_real_payers_only(claim.claim_id)
     if bar or known is None:
         return bar or await _admitted(tx, job, claim, terms, payer)
     return await must_wait(tx, job, known, terms.now) or await _admitted(tx, job, claim, terms, payer)

@@ -56,12 +56,6 @@ def test_the_engines_settings_come_from_the_environment(
     assert config.java_home == Path("/opt/java")
 
 
-def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", "")
-    assert read_settings().engine.config().java_home is None
-    assert connection(monkeypatch, ZEEBE_ADDRESS="") is None
-
-
 def test_without_settings_the_embedded_engine_is_meant(monkeypatch: pytest.MonkeyPatch) -> None:
     assert connection(monkeypatch) is None
 

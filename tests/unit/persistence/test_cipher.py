@@ -6,8 +6,15 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from persistence.encryption.cipher import Cipher, CipherError
-from persistence.encryption.keys import KEY_FILE, EncryptionKeyError, cipher_of, new_key, open_cipher
+from persistence.encryption.cipher import CipherError
+from persistence.encryption.keys import (
+    KEY_FILE,
+    EncryptionKeyError,
+    cipher_of,
+    known_cipher,
+    made_cipher,
+    new_key,
+)
 
 SECRET = '{"protocolNumber": "2025-0001", "name": "Maria da Silva"}'
 
@@ -61,8 +68,9 @@ def test_keys_that_make_no_sense_are_refused_without_being_quoted(text: str) -> 
 def test_without_keys_a_file_is_made_once_for_its_owner_only_with_a_warning(tmp_path: Path) -> None:
     home = tmp_path / "new home"
     with capture_logs() as logs:
-        stored = open_cipher(None, home).encrypt(SECRET, context="x")
-        again: Cipher = open_cipher("", home)
+        stored = made_cipher(home).encrypt(SECRET, context="x")
+        again = known_cipher(None, home)
+    assert again is not None
     assert again.decrypt(stored, context="x") == SECRET
     assert [entry["event"] for entry in logs] == ["encryption_key_created"]
     assert stat.S_IMODE((home / KEY_FILE).stat().st_mode) == 0o600
@@ -70,13 +78,13 @@ def test_without_keys_a_file_is_made_once_for_its_owner_only_with_a_warning(tmp_
 
 
 def test_a_key_file_that_was_lost_is_followed_by_a_key_of_another_name(tmp_path: Path) -> None:
-    stored = open_cipher(None, tmp_path).encrypt(SECRET, context="x")
+    stored = made_cipher(tmp_path).encrypt(SECRET, context="x")
     (tmp_path / KEY_FILE).unlink()
     with pytest.raises(CipherError, match="is not set"):
-        open_cipher(None, tmp_path).decrypt(stored, context="x")
+        made_cipher(tmp_path).decrypt(stored, context="x")
 
 
 def test_a_home_that_cannot_be_used_is_one_line_of_advice(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file")
     with pytest.raises(EncryptionKeyError, match="REENVIO_HOME"):
-        open_cipher(None, tmp_path / "home")
+        made_cipher(tmp_path / "home")

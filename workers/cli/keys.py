@@ -1,0 +1,160 @@
+"""`reenvio keys list | add | rotate`: which encryption keys there are, which are needed, and new ones."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from persistence.encryption.cipher import Cipher
+from persistence.encryption.keyed_hashes import key_name
+from persistence.encryption.keys import (
+    KEY_FILE,
+    EncryptionKeyError,
+    add_key,
+    new_key,
+    put_first,
+    random_id,
+    require_key,
+)
+from persistence.repositories.guides import PURPOSE
+from persistence.repositories.sealed import SEALED, KeyUses
+from persistence.store import Store
+from workers.app.composition import keys_as_given, opened_cipher, owns_database
+from workers.cli.application import with_store
+from workers.cli.errors import say
+from workers.cli.tables import print_table
+from workers.config.settings import Settings, read_settings
+from workers.upkeep.keys import missing_keys
+from workers.upkeep.rotation import Rotation
+
+GUIDES = "guides"
+COLUMNS = ("key", "state", *(column.what for column in SEALED), GUIDES, "open claims without it")
+MISSING = 1
+keys_app = typer.Typer(help="List, add and rotate encryption keys.", no_args_is_help=True)
+Uses = Mapping[str, Mapping[str, int]]
+
+
+@keys_app.command("list")
+def list_keys() -> None:
+    """The keys that are here or needed, and how much is under each; exit 1 when a needed one is missing."""
+    settings = read_settings()
+
+    async def go(store: Store) -> None:
+        cipher = keys_as_given(settings)
+        uses = by_key(await store.look(lambda tx: tx.sealed.uses()), cipher)
+        missing = {key.key_id: key.claims for key in await missing_keys(store, cipher)}
+        ids = [*cipher.keys, *sorted(uses.keys() - cipher.keys.keys())]
+        rows = [_cells(key, cipher, uses, missing) for key in ids]
+        if not rows:
+            typer.echo("No keys yet: the first is made when something is to be sealed.")
+            return
+        print_table(COLUMNS, rows)
+        raise typer.Exit(MISSING if set(ids) - set(cipher.keys) or missing else 0)
+
+    with_store(go, settings)
+
+
+@keys_app.command()
+def add(
+    key_id: Annotated[str | None, typer.Option("--id", help="Its id; default: a random one.")] = None,
+) -> None:
+    """Make a key, into the key file or printed for ENCRYPTION_KEYS: it can read, and encrypts nothing yet."""
+    settings = read_settings()
+    name = key_id or random_id()
+    key, err = new_key(name), Console(stderr=True)
+    file = settings.home / KEY_FILE
+    if settings.encryption_keys or not (owns_database(settings) or file.exists()):
+        say(err, f"Add this at the end of ENCRYPTION_KEYS, and keep a copy. {_next(name)}")
+        typer.echo(key)
+        return
+    add_key(settings.home, key)
+    say(err, f"Key {name} is in {file} now: keep a copy of the file. {_next(name)}")
+
+
+@keys_app.command()
+def rotate(
+    to: Annotated[str | None, typer.Option("--to", help="The key that is to encrypt from now on.")] = None,
+) -> None:
+    """Seal everything anew with the key that encrypts, in small steps; may be interrupted and run again."""
+    settings = read_settings()
+    if to:
+        _let_encrypt(settings, to)
+
+    async def go(store: Store) -> None:
+        cipher = await opened_cipher(settings, store)
+        require_key(cipher)
+        done = await Rotation(store, cipher).run(_progress)
+        typer.echo(f"{done} values are sealed anew with {cipher.current}.")
+        left = by_key(await store.look(lambda tx: tx.sealed.uses()), cipher)
+        for line in left_under_others(left, cipher):
+            typer.echo(line)
+
+    with_store(go, settings)
+
+
+def by_key(uses: KeyUses, cipher: Cipher) -> Uses:
+    """What depends on each key, by its id; guides are kept by a key's name, which begins with its id."""
+    found: dict[str, Counter[str]] = {}
+    for use in uses.values:
+        found.setdefault(use.key_id, Counter())[use.what] += use.values
+    ours = {key_name(cipher, key_id, purpose=PURPOSE): key_id for key_id in cipher.keys}
+    for name, claims in uses.guides:
+        found.setdefault(ours.get(name, name.rpartition(".")[0]), Counter())[GUIDES] += claims
+    return found
+
+
+def state_of(key_id: str, cipher: Cipher, missing: Mapping[str, int]) -> str:
+    """What a key does here."""
+    if key_id not in cipher.keys:
+        return "MISSING"
+    if key_id in missing:
+        return "here, but ANOTHER KEY"
+    return "encrypts" if key_id == cipher.current else "reads"
+
+
+def left_under_others(uses: Uses, cipher: Cipher) -> list[str]:
+    """What still needs another key than the one that encrypts, a line for each."""
+    return [
+        _left(key_id, counts, cipher) for key_id, counts in sorted(uses.items()) if key_id != cipher.current
+    ]
+
+
+def _left(key_id: str, counts: Mapping[str, int], cipher: Cipher) -> str:
+    told = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
+    if key_id not in cipher.keys:
+        return f"Left under {key_id}, which is not here: {told}."
+    if set(counts) == {GUIDES}:
+        return (
+            f"Left under {key_id}: {told} of claims whose files are gone; keep the key as long as the claims."
+        )
+    return f"Left under {key_id}: {told}; a worker still encrypts with it, so restart it and run this again."
+
+
+def _let_encrypt(settings: Settings, key_id: str) -> None:
+    cipher = keys_as_given(settings)
+    if cipher.current == key_id:
+        return
+    if settings.encryption_keys:
+        raise EncryptionKeyError(
+            f"Put the key {key_id!r} first in ENCRYPTION_KEYS, here and for every worker."
+        )
+    put_first(settings.home, key_id)
+
+
+def _cells(key_id: str, cipher: Cipher, uses: Uses, missing: Mapping[str, int]) -> tuple[str, ...]:
+    counts = uses.get(key_id, {})
+    numbers = (str(counts.get(what, 0)) for what in (*(column.what for column in SEALED), GUIDES))
+    return key_id, state_of(key_id, cipher, missing), *numbers, str(missing.get(key_id, ""))
+
+
+def _next(key_id: str) -> str:
+    return (
+        "Restart every worker, so that all can read it; then "
+        f"`reenvio keys rotate --to {key_id}` lets it encrypt, and restart them again."
+    )
+
+
+def _progress(what: str, done: int) -> None:
+    say(Console(stderr=True), f"{what}: {done} sealed anew")

@@ -126,8 +126,9 @@ class OwnTrouble:
     code: str | None = None
 
 
-Answered = Accepted | Duplicate | Failed | AnswerLost | AccessDenied
-Failure = Duplicate | Failed | AnswerLost | AccessDenied | OwnTrouble
+NotTaken = Duplicate | Failed | AnswerLost | AccessDenied
+Answered = Accepted | NotTaken
+Failure = NotTaken | OwnTrouble
 SendResult = Accepted | Failure
 """What the gateway saw; `Answered` where the claim was really tried.
 

@@ -12,7 +12,7 @@ from lxml import etree
 
 from domain.digits import digits_from
 from domain.own_words import OwnWords
-from domain.submission import Accepted, Failed, SendResult
+from domain.submission import Accepted, Failed, OwnTrouble, SendResult
 from gateways.tiss.exchange import ExchangeListener, seen
 from gateways.tiss.judgement import Reply, judge_cancel, judge_status, judge_submission
 from gateways.tiss.lote import Lote, read_lote
@@ -172,7 +172,9 @@ class TissClient:
 
 
 def _with_words(result: SendResult, reply: Reply) -> SendResult:
-    return result if isinstance(result, Accepted) else replace(result, said=payer_text(reply))
+    if isinstance(result, Accepted | OwnTrouble):
+        return result
+    return replace(result, said=payer_text(reply))
 
 
 def _not_sent(why: str) -> Failed:

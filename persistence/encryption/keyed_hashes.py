@@ -21,7 +21,7 @@ def keyed_hashes(cipher: Cipher, key_id: str, values: Iterable[str], *, purpose:
 
 def keyed_digits(cipher: Cipher, key_id: str, text: str, *, length: int, purpose: str) -> str:
     """So many digits, at most 19, that stand for a text; nobody finds the text by trying all there are."""
-    digest = hmac.digest(_derived(cipher, key_id, purpose), text.encode(), hashlib.sha256)
+    digest = hmac.digest(derived_key(cipher, key_id, purpose), text.encode(), hashlib.sha256)
     return f"{int.from_bytes(digest[:8]) % 10**length:0{length}d}"
 
 

@@ -23,7 +23,7 @@ from persistence.repositories.sealed import SEALED, KeyUses
 from persistence.store import Store
 from workers.app.composition import keys_as_given, opened_cipher, owns_database
 from workers.cli.application import with_store
-from workers.cli.errors import say
+from workers.cli.output import say
 from workers.cli.tables import print_table
 from workers.config.settings import Settings, read_settings
 from workers.upkeep.keys import missing_keys

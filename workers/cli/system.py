@@ -16,7 +16,7 @@ from workers.app.composition import claims_flowing, find_cluster, migrate_databa
 from workers.app.logs import configure_logs
 from workers.app.serving import relaying, serve
 from workers.cli.engine import RichReporter
-from workers.cli.errors import say
+from workers.cli.output import say
 from workers.config.cluster import connection_from
 from workers.config.settings import Settings, read_settings
 from workers.demo.run import run_demo

@@ -10,7 +10,7 @@ from domain.catalog import Catalog, ErrorClassification, Finding
 from domain.classification import UNKNOWN_ERROR, classify, known_code
 from domain.own_words import OwnWords, is_business_number
 from domain.rendering import render
-from domain.submission import Accepted, Failure, Glosa, SendResult, Submission
+from domain.submission import Accepted, Glosa, OwnTrouble, NotTaken, SendResult, Submission
 from persistence.repositories.free_texts import TextSource, sealed_text
 from persistence.store import Transaction
 from workers.jobs.services import Services
@@ -30,6 +30,8 @@ class PlainSpeakingGateway:
         result = await self.services.payer.send(submission, now)
         if isinstance(result, Accepted):
             return replace(result, glosas=tuple(map(_of_known_guide, result.glosas)))
+        if isinstance(result, OwnTrouble):
+            return result
         own = in_own_words(result, self.services.policy().for_payer(submission.payer_id).catalog)
         if own.said:
             await self._keep(submission.claim_id, own.said, now)
@@ -51,7 +53,7 @@ class PlainSpeakingGateway:
             log.warning("payer_words_not_kept", claim=claim_id, why=type(error).__name__)
 
 
-def in_own_words(result: Failure, catalog: Catalog) -> Failure:
+def in_own_words(result: NotTaken, catalog: Catalog) -> NotTaken:
     """The result as we may tell it; words that are not ours become what the payer said."""
     if isinstance(result.error, OwnWords):
         return result

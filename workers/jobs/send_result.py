@@ -156,7 +156,8 @@ async def _known_better(tx: Transaction, claim_id: str, settled: Settled) -> Set
 async def _record_acceptance(tx: Transaction, sent: SentBy, accepted: Accepted, now: datetime) -> None:
     protocol, total = accepted.protocol_number, accepted.total
     amount = f", total {total}" if total else ""
-    line = f"send {sent.attempt}, protocol {protocol}{amount}{_with_glosas(accepted.glosas, accepted.more_glosas)}"
+    glosas = _with_glosas(accepted.glosas, accepted.more_glosas)
+    line = f"send {sent.attempt}, protocol {protocol}{amount}{glosas}"
     taken = await tx.claims.accepted(sent, protocol, now=now)
     event = "accepted" if taken else await _late_acceptance(tx, sent, protocol)
     await tx.journal.write(sent.claim_id, event, line, now=now)

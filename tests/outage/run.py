@@ -25,6 +25,7 @@ PROBE_OVERDUE = timedelta(minutes=6)
 LOOKED_AT_FINELY = timedelta(minutes=30)  # after the recovery, when a herd would come
 LOOK_SECONDS = 0.05
 HELP_SECONDS, PATIENCE_SECONDS = 3.0, 300.0
+NAMED = 3
 RESTING = frozenset({ClaimState.WAITING, ClaimState.IN_REVIEW, ClaimState.ACCEPTED})
 Progress = Callable[[str], None]
 Result = TypeVar("Result")
@@ -85,10 +86,21 @@ class _Play:
                 return claims
             if still != moving:
                 stuck, moving = _Patience(), still
-            elif stuck.is_over(moving):
+            elif stuck.is_hopeless:
+                raise TimeoutError(await self._account(sorted(moving)))
+            elif stuck.calls_for_help():
                 # a jump of the clock may have cost a job its way to the worker: it comes again with its lock
                 await self._here.clock.advance(self._shortest_step(now))
             await asyncio.sleep(max(LOOK_SECONDS, 4 * looked))  # looking at thousands costs the worker time
+
+    async def _account(self, moving: Sequence[str]) -> str:
+        """What is known of the first that do not move on."""
+        lines = [f"{len(moving)} claims or payers do not move on"]
+        async with self._here.app.store.reading() as tx:
+            for name in moving[:NAMED]:
+                story = [f"{entry.event} {entry.detail}" for entry in await tx.journal.of_claim(name)]
+                lines.append(f"{await tx.claims.find(name)}: {'; '.join(story[-3:])}")
+        return "\n".join(lines)
 
     def _step(self, claims: Sequence[ClaimRow], now: datetime) -> timedelta:
         """To the next arrival or timer; not so far that a probe is missed, nor a step for each claim."""
@@ -130,11 +142,14 @@ class _Patience:
         self._began = monotonic()
         self._helped = self._began
 
-    def is_over(self, moving: frozenset[str]) -> bool:
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether this is a fault."""
+        return monotonic() - self._began > PATIENCE_SECONDS
+
+    def calls_for_help(self) -> bool:
         """Whether help is due now."""
         now = monotonic()
-        if now - self._began > PATIENCE_SECONDS:
-            raise TimeoutError(f"{len(moving)} claims or payers do not move on, such as {min(moving)}")
         if now - self._helped < HELP_SECONDS:
             return False
         self._helped = now

@@ -7,10 +7,10 @@ from domain.submission import Accepted, AnswerLost, Failed, SendResult, Submissi
 from gateways.tiss.exchange import ExchangeListener, trace_into
 from gateways.tiss.gateway import TissGateway
 from gateways.tiss.validation import Schemas
-from tests.integration.tiss.test_network import answering, http, server
 from tests.security.hostile_answers import empty_reasons, receipt_with, side_by_side
 from tests.security.hostile_files import bad_procedures, large
 from tests.support.effort import watching_loop
+from tests.support.raw_server import answering, http, server
 from tests.support.tiss_client import open_client
 from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text, payer
 

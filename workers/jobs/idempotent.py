@@ -112,9 +112,9 @@ class _Once:
     ) -> None:
         run, encrypt = self.memory.store.run, self.memory.cipher.encrypt
         match outcome:
-            case Postpone():
-                await run(lambda tx: tx.idempotency.take_back(started))
             case DatabaseError() as trouble if may_pass(trouble):
+                await run(lambda tx: tx.idempotency.take_back(started))
+            case Postpone():
                 await run(lambda tx: tx.idempotency.take_back(started))
             case Throw(code) if code in self.operation.undone:
                 await run(lambda tx: tx.idempotency.forget(started))

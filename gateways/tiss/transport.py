@@ -18,6 +18,7 @@ from gateways.tiss.settings import PayerSettings, PayerSettingsError
 
 _LONGEST_WISH = timedelta(days=1)
 _PIECE = 262_144
+_MOST_PIECES, _AT_A_TIME = 50_000, 200
 _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 TROUBLES = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, zlib.error)
 _CONNECTING = (
@@ -137,12 +138,18 @@ def _headers(request: Request, payer: PayerSettings) -> dict[str, str]:
 
 
 async def _body(response: httpx.Response, limit: int) -> bytes | None:
-    """The body, or None when it is larger than the limit; a packed one is unpacked within it."""
-    body = bytearray()
+    """The body, or None when it is larger than the limit; a packed one is unpacked within it.
+
+    Pieces that have come already are given out without a pause, so one is made among very many.
+    """
+    body, pieces = bytearray(), 0
     async for chunk in response.aiter_raw():
         body += chunk
-        if len(body) > limit:
+        pieces += 1
+        if len(body) > limit or pieces > _MOST_PIECES:
             return None
+        if pieces % _AT_A_TIME == 0:
+            await asyncio.sleep(0)
     if response.headers.get("content-encoding", "identity").lower() in _PACKED:
         return await asyncio.to_thread(_unpacked, bytes(body), limit)
     return bytes(body)

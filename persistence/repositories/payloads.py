@@ -1,5 +1,6 @@
 """The files of claims, encrypted; each is tied to its claim, so that rows cannot be exchanged."""
 
+import asyncio
 import zlib
 from dataclasses import dataclass
 from datetime import datetime
@@ -69,4 +70,4 @@ class Payloads:
     async def opened(self, claim_id: str, cipher: Cipher) -> bytes | None:
         """The claim's file in clear, or None; a CipherError as `open_payload` raises it."""
         stored = await self.find(claim_id)
-        return None if stored is None else open_payload(cipher, claim_id, stored)
+        return None if stored is None else await asyncio.to_thread(open_payload, cipher, claim_id, stored)

@@ -10,8 +10,8 @@ from domain.claim_state import ClaimState
 from domain.submission import Accepted, AccessDenied
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
-from tests.integration.payer_stage import PAYER, Scene
 from tests.support.builders import NOW, later
+from tests.support.payer_stage import PAYER, Scene
 from workers.runtime import Complete, Incident, Job
 
 CLAIM = "CLM-D-1"

@@ -13,9 +13,9 @@ from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, open_channel
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
-from tests.integration.payer_stage import PAYER, Scene
 from tests.support.builders import NOW
 from tests.support.faults.messages import MessageBroker, message_broker
+from tests.support.payer_stage import PAYER, Scene
 from workers.claims.incidents import StuckClaims
 from workers.claims.messages import ClaimMessages
 from workers.runtime import Job, Throw

@@ -3,7 +3,7 @@
 import pytest
 
 from persistence.store import Store
-from tests.integration.payer_stage import PAYER, Scene
+from tests.support.payer_stage import PAYER, Scene
 from workers.runtime import Complete, Job
 
 FIRST, SECOND = "CLM-D-1", "CLM-D-2"

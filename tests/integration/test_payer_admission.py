@@ -11,8 +11,8 @@ from domain.payer_status import PayerLimits, PayerState, PlannedDowntime
 from domain.submission import Accepted, AccessDenied, AnswerLost, Duplicate, Failed, SendResult, Submission
 from gateways.tiss.settings import PayerSettings
 from persistence.store import Store
-from tests.integration.payer_stage import DOWN, PAYER, Scene
 from tests.support.builders import NOW, later
+from tests.support.payer_stage import DOWN, PAYER, Scene
 from tests.support.tiss_samples import payer as payer_settings
 from workers.payers.limits import limits_by_payer, limits_from
 from workers.payers.orders import StaysStopped, UnknownPayer

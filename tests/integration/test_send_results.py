@@ -11,9 +11,9 @@ from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.payloads import seal_payload
 from persistence.repositories.reviews import Review
 from persistence.store import Store
-from tests.integration.payer_stage import Scene
 from tests.support.builders import NOW, later
-from workers.runtime import Complete, Incident, Job, Throw
+from tests.support.payer_stage import Scene
+from workers.runtime import Complete, Fail, Incident, Job, Throw
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from domain.payer_status import PayerLimits, PayerState
 from domain.submission import Accepted, AccessDenied, SendResult
 from gateways.tiss.judgement import HttpAnswer, judge_submission
 from persistence.store import Store
-from tests.integration.payer_stage import PAYER, Scene
+from tests.support.payer_stage import PAYER, Scene
 from tests.support.tiss_samples import lote
 from workers.runtime import Complete, Incident, Throw
 

@@ -10,9 +10,9 @@ from gateways.tiss.settings import PayerSettings
 from gateways.tiss.transport import Line, Request, open_line
 from gateways.tiss.validation import Schemas
 from persistence.store import Store
-from tests.integration.payer_stage import PAYER, Scene
 from tests.support.builders import later
 from tests.support.descriptors import no_more_files
+from tests.support.payer_stage import PAYER, Scene
 from tests.support.tiss_client import open_client
 from tests.support.tiss_samples import CALL, NOW, lote, payer
 from workers.app.probes import free_descriptors

@@ -15,6 +15,7 @@ from workers.runtime.events import (
     JobExpired,
     JobsHeld,
     JobsResumed,
+    LoopBlocked,
     LoopCrashed,
     ReportGivenUp,
     ReportRetried,
@@ -26,6 +27,7 @@ log = structlog.get_logger(__name__)
 _OF_THE_RUNTIME: dict[type[RuntimeEvent], tuple[int, str]] = {
     GatewayFailed: (logging.WARNING, "gateway_failed"),
     LoopCrashed: (logging.ERROR, "loop_crashed"),
+    LoopBlocked: (logging.WARNING, "loop_blocked"),
     StreamsUnknown: (logging.WARNING, "streams_unknown"),
     JobsHeld: (logging.WARNING, "intake_held"),
     JobsResumed: (logging.INFO, "intake_resumed"),

@@ -12,6 +12,7 @@
 | reenvio_gateway_failures_total    | counter   | type, how, status | requests for jobs that failed         |
 | reenvio_loops_crashed_total       | counter   | type, how, error  | loops for jobs that had to start over |
 | reenvio_job_duration_seconds      | histogram | type              | time a handler took                   |
+| reenvio_loop_blocked_seconds      | histogram |                   | turns of the event loop that came late |
 """
 
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from workers.runtime.events import (
     JobDone,
     JobExpired,
     JobTaken,
+    LoopBlocked,
     LoopCrashed,
     ReportGivenUp,
     ReportRetried,
@@ -63,12 +65,20 @@ class RuntimeMetrics:
             description="Time a handler took",
             explicit_bucket_boundaries_advisory=_BUCKETS,
         )
+        self._blocked = meter.create_histogram(
+            "reenvio_loop_blocked",
+            unit="s",
+            description="Time that the event loop was kept from its turn, where over 0.1 s",
+            explicit_bucket_boundaries_advisory=_BUCKETS,
+        )
 
     def count(self, event: RuntimeEvent) -> None:
         """Count one event."""
         if known := self._counters.get(type(event)):
             counter, labels = known
             counter.add(1, {label: getattr(event, label) for label in labels})
+        if isinstance(event, LoopBlocked):
+            self._blocked.record(event.seconds)
         if isinstance(event, JobDone):
             self._seconds.record(event.seconds, {"type": event.type})
             self._settled.add(int(event.settled_before), {"type": event.type})

@@ -15,6 +15,7 @@ from workers.app.composition import App, jitter, opened_sink, opened_store, rela
 from workers.app.probes import free_descriptors, probes, serving_probes
 from workers.config.settings import Settings
 from workers.policy import PolicySource
+from workers.runtime.loop_watch import watched_loop
 from workers.upkeep.sinks import check_sink
 
 log = structlog.get_logger(__name__)
@@ -28,6 +29,7 @@ async def serve(app: App, only: frozenset[JobType]) -> None:
     async with AsyncExitStack() as stack:
         stop = stack.enter_context(stop_on_signal())
         stack.enter_context(reload_on_hangup(app.policy))
+        await stack.enter_async_context(watched_loop(app.listener))
         if settings.probes.port is not None:
             answers = probes(worker.health, [free_descriptors, app.store.trouble, app.keys.trouble])
             served = serving_probes(answers, settings.probes.host, settings.probes.port)

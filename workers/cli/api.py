@@ -7,6 +7,7 @@ from workers.app.composition import claims_flowing, find_cluster
 from workers.app.logs import configure_logs
 from workers.app.serving import stop_on_signal
 from workers.config.settings import Settings, SettingsError, read_settings
+from workers.runtime.loop_watch import watched_loop
 
 
 def api() -> None:
@@ -21,6 +22,7 @@ async def _serve(settings: Settings) -> None:
         raise SettingsError("API_PORT is not set: say where to listen, for example API_PORT=8090.")
     async with (
         claims_flowing(settings, find_cluster(settings)) as app,
+        watched_loop(app.listener),
         serving_api(app.intake, settings.api),
     ):
         with stop_on_signal() as stop:

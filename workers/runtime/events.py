@@ -31,6 +31,14 @@ class LoopCrashed:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopBlocked:
+    """The event loop was kept from its turn for so many seconds; `longest` since it is watched."""
+
+    seconds: float
+    longest: float
+
+
+@dataclass(frozen=True, slots=True)
 class StreamsUnknown:
     """The gateway is too old for push streams: polling serves alone."""
 
@@ -107,6 +115,7 @@ RuntimeEvent = (
     GatewayAnswered
     | GatewayFailed
     | LoopCrashed
+    | LoopBlocked
     | StreamsUnknown
     | JobsHeld
     | JobsResumed

@@ -5,8 +5,8 @@ import gzip
 import socket
 import ssl
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -19,47 +19,12 @@ from gateways.tiss.judgement import Broken, HttpAnswer, Reply, judge_submission
 from gateways.tiss.transport import Request, open_line
 from tests.integration.tiss.connected_payer import connected_payer
 from tests.support.certificates import authority, server_side, signed
+from tests.support.raw_server import answering, http, server
 from tests.support.tiss_samples import CALL, NOW, lote, payer, sample
 
-Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 QUICK = {"connect": 0.3, "write": 0.3, "read": 0.3, "total": 5}
 RECEIPT = sample("response_protocoloRecebimento")
 LARGE = b"<a>" + b"x" * 20_000_000 + b"</a>"
-
-
-@asynccontextmanager
-async def server(handler: Handler) -> AsyncIterator[str]:
-    """A server below HTTP."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await handler(reader, writer)
-        finally:
-            writer.close()
-
-    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with listening:
-        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
-
-
-def answering(*parts: bytes, pause: float = 0) -> Handler:
-    """Read a request, then write these bytes."""
-
-    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        size = next(line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length"))
-        await reader.readexactly(int(size.partition(b":")[2]))
-        for part in parts:
-            writer.write(part)
-            await writer.drain()
-            await asyncio.sleep(pause)
-
-    return handler
-
-
-def http(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
-    lines = (f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers, "", "")
-    return "\r\n".join(lines).encode() + body
 
 
 async def ask(url: str, message: bytes = b"<a/>", /, **changes: object) -> Reply:

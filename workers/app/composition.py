@@ -29,7 +29,8 @@ from persistence.encryption.keys import open_cipher, reading_cipher
 from persistence.migrations import is_new_enough, migrate
 from persistence.store import Store
 from workers.app.logs import log_event
-from workers.app.metrics import RuntimeMetrics
+from workers.app.metrics import RelayMetrics, RuntimeMetrics
+from workers.app.private_files import EVENTS_FILE, keep_private
 from workers.claims.batches import Batches
 from workers.claims.examination import Reader
 from workers.claims.guides import GuideSearch
@@ -49,8 +50,6 @@ from workers.runtime import Worker, WorkerOptions
 from workers.runtime.events import Listener, RuntimeEvent
 from workers.runtime.gate import Gate
 from workers.upkeep.relay import Relay, RelayTerms
-
-EVENTS_FILE = "events.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +172,7 @@ async def opened_store(settings: Settings) -> AsyncIterator[Store]:
     """The database with the schema that this version needs; a newer one is made to suit it."""
     if lacks_file(settings.database):
         raise SettingsError("There is no database yet: run `reenvio migrate` or `reenvio up`.")
+    keep_private(settings)
     database = open_database(settings.database)
     try:
         if not await is_new_enough(database):
@@ -186,6 +186,7 @@ async def opened_store(settings: Settings) -> AsyncIterator[Store]:
 
 async def migrate_database(settings: Settings) -> None:
     """Bring the configured database to the newest schema."""
+    keep_private(settings)
     database = open_database(settings.database)
     try:
         await migrate(database)
@@ -219,7 +220,9 @@ def jitter() -> random.Random:
 def relay_to(sink: EventSink, store: Store) -> Relay:
     """A relay of this process."""
     name = f"{socket.gethostname()[:40]}-{os.getpid()}"
-    return Relay(store, sink, WallClock(), RelayTerms(name))
+    provider = MeterProvider(metric_readers=[PrometheusMetricReader(disable_target_info=True)])
+    metrics = RelayMetrics(provider.get_meter("reenvio"))
+    return Relay(store, sink, WallClock(), RelayTerms(name, on_set_aside=metrics.set_aside))
 
 
 def opened_cipher(settings: Settings) -> Cipher:

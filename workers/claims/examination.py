@@ -40,6 +40,7 @@ class Examined:
     batch_number: str
     guide_numbers: tuple[str, ...]
     digest: str
+    earlier_digest: str
 
     @property
     def guides(self) -> int:
@@ -71,7 +72,8 @@ class Reader:
             examined = await asyncio.to_thread(examine, file, self.channels, now, max_bytes=limit)
         payer, batch = examined.payer_id, examined.batch_number
         claim_id = given or derived_claim_id(examined.registro_ans, examined.provider, batch)
-        return CheckedFile(examined, Arrival(claim_id.value, payer, due, examined.digest, batch))
+        earlier = examined.earlier_digest
+        return CheckedFile(examined, Arrival(claim_id.value, payer, due, examined.digest, batch, earlier))
 
 
 def examine(file: ClaimFile, channels: Channels, now: datetime, *, max_bytes: int) -> Examined:
@@ -91,7 +93,7 @@ def examine(file: ClaimFile, channels: Channels, now: datetime, *, max_bytes: in
     if violations := channel.checker.check(lote, Call("1", now)):
         raise _violated(violations, channel)
     registro = channel.settings.registro_ans
-    return Examined(payer_id, registro, provider, lote.number, lote.guides, lote.digest)
+    return Examined(payer_id, registro, provider, lote.number, lote.guides, lote.digest, lote.earlier_digest)
 
 
 def channels_to(channels: Channels, registro_ans: str) -> list[str]:

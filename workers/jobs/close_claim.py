@@ -7,7 +7,7 @@ from domain.claim_state import ClaimState
 from persistence.store import Transaction
 from workers.jobs.services import Services
 from workers.policy.overrides import REMEDY
-from workers.runtime.handler import JobHandler, JobInput, typed
+from workers.runtime.handler import ClaimText, JobHandler, JobInput, ShortText, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome
 
@@ -17,8 +17,8 @@ FINAL = {state.value: state for state in ClaimState if state.is_final}
 class Input(JobInput):
     """Which claim, and the protocol number where a person recovered it."""
 
-    claim_id: str
-    protocol_number: str | None = None
+    claim_id: ClaimText
+    protocol_number: ShortText | None = None
 
 
 def close_claim(services: Services) -> JobHandler:

@@ -36,10 +36,8 @@ def notify(services: Services) -> JobHandler:
                 f"{REMEDY}"
             )
         if max(len(recipient), len(template)) > HEADER_MAX:
-            return Incident(
-                f"{job.element_id}: the task headers {Header.RECIPIENT_GROUP} and {Header.TEMPLATE} have at most "
-                f"{HEADER_MAX} characters. {REMEDY}"
-            )
+            names = f"the task headers {Header.RECIPIENT_GROUP} and {Header.TEMPLATE}"
+            return Incident(f"{job.element_id}: {names} have at most {HEADER_MAX} characters. {REMEDY}")
         now = await services.clock.now()
         notice = Notice(given.claim_id, recipient, template)
         await services.store.run(lambda tx: _record(tx, notice, job.key, now))

@@ -3,28 +3,21 @@
 import json
 from dataclasses import replace
 from itertools import permutations
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
-from sqlalchemy import update
-from sqlalchemy.ext.asyncio import AsyncEngine
 
-from gateways.tiss.lote import Lote, read_lote
+from gateways.tiss.lote import Lote
 from persistence.audit.chain import AuditDraft, AuditEvent, Head, is_sealed, message_form, seal
 from persistence.audit.rejections import Rejection
 from persistence.database.canonical import canonical, fingerprint
 from persistence.repositories.claims import Arrival
 from persistence.repositories.idempotency import OperationKey
 from persistence.store import Store
-from persistence.tables import claims
-from tests.integration.intake_stage import FILE, intake_stage
 from tests.support.builders import NOW, draft
-from workers.claims.examination import ClaimFile
-from workers.claims.intake import KnownClaim
 from workers.config.idempotency import OperationName
 
 BIG = 2**53 + 1
@@ -82,18 +75,6 @@ def test_content_is_known_by_the_hash_of_either_form() -> None:
     arrival = Arrival("CLM-1-1", "p", NOW, "new", "1", earlier_hash="old")
     assert [arrival.has_content(kept) for kept in ("new", "old", "other", None)] == [True, True, False, False]
     assert not replace(arrival, earlier_hash="").has_content("")
-
-
-@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
-async def test_a_file_that_an_earlier_version_took_in_is_known_when_it_is_handed_in_again(
-    store: Store, database: AsyncEngine, tmp_path: Path
-) -> None:
-    async with intake_stage(store, tmp_path) as stage:
-        await stage.intake.submit(ClaimFile(FILE))
-        async with database.begin() as connection:
-            await connection.execute(update(claims).values(content_hash=read_lote(FILE).earlier_digest))
-        again = await stage.intake.submit(ClaimFile(FILE))
-    assert isinstance(again, KnownClaim)
 
 
 @given(

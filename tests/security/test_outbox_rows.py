@@ -15,8 +15,8 @@ from structlog.testing import capture_logs
 from gateways.clock import WallClock
 from gateways.file_sink import FileSink
 from persistence.store import Store
-from tests.integration.test_memory_cli import Terminal, terminal
 from tests.support.builders import draft, later
+from tests.support.terminal import Terminal, terminal
 from workers.app.composition import relay_to
 from workers.upkeep.relay import Relay, RelayTerms
 

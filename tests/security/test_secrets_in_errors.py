@@ -13,8 +13,8 @@ from gateways.tiss.settings import PayerSettingsError, read_payers
 from gateways.zeebe.connection import ZeebeConnectionError
 from persistence.database.engine import open_database
 from persistence.database.trouble import DatabaseError
+from tests.support.command_line import reenvio
 from tests.support.payers_file import payers_file
-from tests.unit.cli.test_command_line import reenvio
 from workers.config.cluster import ClusterSettings, connection_from
 
 ODD = st.text(alphabet="@:/?#[]%&=+ \\'\"{}^`|~!$*();,", min_size=1, max_size=4)

@@ -1,8 +1,5 @@
 """The command line never shows a traceback: what we foresee ends in one line of advice."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,19 +9,8 @@ from typer import Context
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from tests.support.command_line import reenvio
 from workers.cli.app import TARGETS, build
-
-
-def reenvio(home: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as a user would, with a home of its own."""
-    own = {"REENVIO_HOME": str(home), "ENGINE_HOME": str(home / "engine"), "ZEEBE_ADDRESS": ""}
-    return subprocess.run(
-        [sys.executable, "-m", "workers.cli", *arguments],
-        env=os.environ | own | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.mark.parametrize(

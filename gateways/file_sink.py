@@ -25,8 +25,10 @@ class FileSink:
 
     def _append(self, lines: bytes) -> None:
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with self._file.open("ab") as opened:
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with os.fdopen(
+                os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab"
+            ) as opened:
                 opened.write(_end_of_torn_line(self._file) + lines)
                 opened.flush()
                 os.fsync(opened.fileno())

@@ -62,8 +62,10 @@ def open_stream(url: str, *, stream: str = STREAM, keep: int | None = None) -> R
     """The stream at an address such as redis://localhost:6379/0; connects when first used."""
     try:
         redis = Redis.from_url(url, socket_timeout=TIMEOUT_SECONDS, socket_connect_timeout=TIMEOUT_SECONDS)
-    except ValueError as error:
-        raise SinkError(f"REDIS_URL cannot be used: write it like redis://host:6379/0 ({error}).") from error
+    except ValueError:  # it quotes the address, password and all
+        raise SinkError(
+            "REDIS_URL cannot be used: write it like redis://host:6379/0, with signs of a password as %40."
+        ) from None
     return RedisStream(redis, stream=stream, keep=keep)
 
 

@@ -43,7 +43,22 @@ class Lote:
 
     @property
     def digest(self) -> str:
-        """The same for the same content, however the file is indented, prefixed or encoded."""
+        """The same for the same content, however the file is indented, prefixed or encoded; else another.
+
+        Every part is told with its length, and every element with its number of children.
+        """
+        total = hashlib.sha256()
+        for element in self.xml.iter():
+            attributes = (part for pair in sorted(element.attrib.items()) for part in pair)
+            texts = (element.tag, element.text or "", element.tail or "", *attributes)
+            parts = [str(text).strip() for text in texts]
+            total.update(f"{len(element)} {len(parts)} ".encode())
+            total.update("".join(f"{len(part)}:{part}" for part in parts).encode())
+        return total.hexdigest()
+
+    @property
+    def earlier_digest(self) -> str:
+        """What earlier versions kept for this content: claims that they took in are known by it."""
         texts = (f"{local(str(leaf.tag))}={(leaf.text or '').strip()}" for leaf in self.xml.iter())
         return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 

@@ -57,7 +57,7 @@ def seal(draft: AuditDraft, head: Head) -> AuditEvent:
         job_key=draft.job_key,
         data=draft.data,
         previous_hash=head.hash,
-        hash=_hash(draft, sequence, head.hash),
+        hash=_hash(draft, sequence, head.hash, str(draft.job_key)),
     )
 
 
@@ -76,7 +76,7 @@ def message_form(event: AuditEvent) -> dict[str, object]:
         "sequence": event.sequence,
         "event": event.event,
         "at": _moment(event.at),
-        "jobKey": event.job_key,
+        "jobKey": str(event.job_key),
         "data": event.data,
         "previousHash": event.previous_hash,
         "hash": event.hash,
@@ -86,12 +86,14 @@ def message_form(event: AuditEvent) -> dict[str, object]:
 def is_sealed(event: AuditEvent) -> bool:
     """Whether an event still is what it was when it was sealed."""
     draft = AuditDraft(event.claim_id, event.event, event.at, event.job_key, event.data)
-    return event.hash == _hash(draft, event.sequence, event.previous_hash)
+    forms = (str(event.job_key), event.job_key)  # earlier versions sealed the number
+    return event.hash in [_hash(draft, event.sequence, event.previous_hash, key) for key in forms]
 
 
-def _hash(draft: AuditDraft, sequence: int, previous_hash: str) -> str:
+def _hash(draft: AuditDraft, sequence: int, previous_hash: str, key: str | int) -> str:
+    """The key as text: keys pass 2^53, where other readers of JSON round a number."""
     at = _moment(draft.at)
-    return fingerprint([previous_hash, draft.claim_id, sequence, draft.event, at, draft.job_key, draft.data])
+    return fingerprint([previous_hash, draft.claim_id, sequence, draft.event, at, key, draft.data])
 
 
 def _moment(at: datetime) -> str:

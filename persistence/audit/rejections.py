@@ -44,7 +44,7 @@ class Rejection:
 
     @property
     def _origin(self) -> dict[str, object]:
-        return {"processInstanceKey": self.process_instance_key, "profile": self.profile}
+        return {"processInstanceKey": str(self.process_instance_key), "profile": self.profile}
 
     def trail(self) -> tuple[AuditDraft, AuditDraft]:
         """Received, then rejected."""
@@ -82,9 +82,14 @@ class Rejections:
             events.c.claim_id == rejection.chain,
             events.c.job_key == rejection.job_key,
             events.c.event == REJECTED,
-            events.c.data == canonical(rejection.facts),
+            events.c.data.in_((canonical(rejection.facts), canonical(_earlier_form(rejection)))),
         )
         return bool(await self._connection.scalar(query))
+
+
+def _earlier_form(rejection: Rejection) -> dict[str, object]:
+    """As versions before wrote it: a job that comes again after an upgrade is known."""
+    return rejection.facts | {"processInstanceKey": rejection.process_instance_key}
 
 
 def _message(rejection: Rejection, last: AuditEvent, sealed: list[dict[str, object]]) -> OutboxEvent:

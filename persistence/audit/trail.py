@@ -50,7 +50,7 @@ def _received(draft: DecisionDraft) -> dict[str, object]:
         "submissionErrorCode": draft.decision.error_code,
         "lastSubmissionTime": iso_time(last_sent) if last_sent else None,
         "retryCount": draft.asked_count,
-        "processInstanceKey": draft.process_instance_key,
+        "processInstanceKey": str(draft.process_instance_key),
         "profile": draft.policy.profile.name,
         "rulesVersion": RULES_VERSION,
         **_deadline(draft.decision),

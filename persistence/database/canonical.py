@@ -12,5 +12,5 @@ def canonical(value: object) -> str:
 
 
 def fingerprint(value: object) -> str:
-    """SHA-256 of the canonical form, in hex."""
-    return sha256(canonical(value).encode()).hexdigest()
+    """SHA-256 of the canonical form, in hex; half of a surrogate pair, which JSON may hold, is hashed too."""
+    return sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()

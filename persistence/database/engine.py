@@ -1,5 +1,6 @@
 """Opens the database: SQLite in WAL mode, safe under several processes, or PostgreSQL."""
 
+import os
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from persistence.database.trouble import UNREACHABLE, DatabaseError
 
+SQLITE_ENDINGS = ("", "-wal", "-shm", "-journal")
 READ_ONLY = "reenvio_read_only"
 ONE_MOMENT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 """SQLite's write-ahead log gives every reading transaction as much by itself."""
@@ -67,13 +69,7 @@ def looking(engine: AsyncEngine) -> Mapping[str, Any]:
 
 def sqlite_file(url: str) -> Path | None:
     """The SQLite file that the address names; None for any other."""
-    try:
-        parsed = make_url(url)
-        name = parsed.database or ":memory:"
-        is_file = parsed.get_backend_name() == "sqlite" and not name.startswith((":memory:", "file:"))
-    except (SQLAlchemyError, ValueError):
-        return None  # opening it tells what is wrong
-    return Path(name) if is_file else None
+    return next(iter(sqlite_files(url)), None)
 
 
 def lacks_file(url: str) -> bool:
@@ -83,6 +79,17 @@ def lacks_file(url: str) -> bool:
         return file is not None and not file.exists()
     except OSError:
         return False  # opening it tells what is wrong
+
+
+def sqlite_files(url: str) -> tuple[Path, ...]:
+    """The files of an SQLite database, its own first; none for any other address."""
+    try:
+        parsed = make_url(url)
+        name = parsed.database or ":memory:"
+        is_file = parsed.get_backend_name() == "sqlite" and not name.startswith((":memory:", "file:"))
+    except (SQLAlchemyError, ValueError):
+        return ()  # opening it tells what is wrong
+    return tuple(Path(name + ending) for ending in SQLITE_ENDINGS) if is_file else ()
 
 
 async def answers(engine: AsyncEngine) -> bool:
@@ -99,7 +106,7 @@ def _engine(url: str, limits: PoolLimits) -> AsyncEngine:
     try:
         parsed = make_url(url)
         if parsed.get_backend_name() == "sqlite" and parsed.database:
-            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+            _make_sqlite(sqlite_files(url))
             sqlite3.connect(parsed.database).close()  # the driver's thread would only print a traceback
         return create_async_engine(
             parsed,
@@ -114,6 +121,13 @@ def _engine(url: str, limits: PoolLimits) -> AsyncEngine:
             f"The database cannot be opened ({type(error).__name__}): set DATABASE_URL to an address such as "
             "sqlite+aiosqlite:////folder/reenvio.db, or unset it for an SQLite file of our own."
         ) from error
+
+
+def _make_sqlite(files: tuple[Path, ...]) -> None:
+    """Make the file for its owner only; SQLite gives its companions the same rights."""
+    for file in files[:1]:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def _connect_arguments(url: URL, limits: PoolLimits) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy.exc import DBAPIError, IntegrityError, ProgrammingError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from domain.errors import Trouble
@@ -11,6 +11,7 @@ from domain.errors import Trouble
 UNREACHABLE = (DBAPIError, PoolTimeoutError, OSError)
 DISK_FULL = ("53100", "SQLITE_FULL")
 TOO_SLOW = "57014"
+NO_FIT = "22"
 LOCKED = ("55P03", "40P01", "SQLITE_BUSY", "SQLITE_LOCKED")
 PASSING = (
     *("08", "40", "53", "55P03", "57P", TOO_SLOW, "58"),
@@ -61,6 +62,11 @@ def _advice(error: BaseException) -> str:
     if _code(error).startswith(DISK_FULL):
         return "The database's disk is full: make room there; nothing is lost, and work goes on by itself."
     kind = type(error).__name__
+    if isinstance(error, DataError) or _code(error).startswith(NO_FIT):
+        return (
+            f"A value does not fit where it is to be kept ({kind}): it is too long, too large or no text. "
+            "Correct what was given; the database is well."
+        )
     if isinstance(error, IntegrityError):
         return (
             f"The work contradicts a row that is there already ({kind}): somebody else was faster; ask again."

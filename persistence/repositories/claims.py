@@ -75,6 +75,11 @@ class Arrival:
     deadline: datetime
     content_hash: str
     batch_number: str
+    earlier_hash: str = ""
+
+    def has_content(self, kept: str | None) -> bool:
+        """Whether a claim's kept hash is this content's, in today's form or in that of earlier versions."""
+        return kept in (self.content_hash, self.earlier_hash or self.content_hash)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +191,7 @@ class Claims:
     async def receive(self, arrival: Arrival, *, now: datetime) -> None:
         """Create a claim that came in with its file."""
         row = row_of(arrival) | {"state": ClaimState.RECEIVED, "created_at": now, "updated_at": now}
+        del row["earlier_hash"]
         await self._connection.execute(insert(claims).values(row))
 
     async def correct(self, claim_id: str, *, content_hash: str, batch_number: str) -> bool:

@@ -1,6 +1,5 @@
 """Legal holds: claims of which nothing may be removed, whatever their age."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,13 +7,11 @@ from datetime import datetime
 from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.redaction import redact
+from domain.operators import operator_text
 from persistence.audit.notes import Notes
 from persistence.database.dialect import insert_into
 from persistence.database.rows import row_of
 from persistence.tables import legal_holds as holds
-
-_CASE = re.compile(r"(?<!\d)(\d{7}-\d\d\.\d{4}\.\d\.\d\d\.\d{4})(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class LegalHolds:
 
     async def place(self, hold: LegalHold) -> bool:
         """Hold a claim, its reason redacted, and note it in its trail; False when it is held already."""
-        row = row_of(hold) | {"reason": _redacted(hold.reason)}
+        row = row_of(hold) | {"reason": operator_text(hold.reason)}
         statement = insert_into(self._connection, holds).values(row).on_conflict_do_nothing()
         placed = await self._connection.execute(statement.returning(holds.c.claim_id))
         is_new = placed.scalar_one_or_none() is not None
@@ -64,8 +61,3 @@ class LegalHolds:
         found = await self._connection.execute(select(*COLUMNS).where(holds.c.claim_id == claim_id))
         row = found.one_or_none()
         return None if row is None else LegalHold(*row)
-
-
-def _redacted(reason: str) -> str:
-    """Without persons, but with the numbers that Brazilian courts give their cases."""
-    return "".join(part if _CASE.fullmatch(part) else redact(part) for part in _CASE.split(reason))

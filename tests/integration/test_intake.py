@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import text, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim import ClaimId
@@ -15,11 +15,12 @@ from domain.claim_state import ClaimState
 from domain.errors import Trouble
 from domain.refusals import Refusal, RefusalKind
 from domain.reviews import ReviewReason
-from gateways.tiss.lote import LoteRefusedError
+from gateways.tiss.lote import LoteRefusedError, read_lote
 from gateways.zeebe.commands import CommandRefusedError
 from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.reviews import Review
 from persistence.store import Store
+from persistence.tables import claims
 from tests.integration.intake_stage import DERIVED, FILE, PAYERS, IntakeStage, intake_stage
 from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
 from workers.claims.examination import ClaimFile
@@ -55,6 +56,15 @@ async def test_a_new_file_is_kept_and_started_by_references_only(stage: IntakeSt
     }
     assert await stored_file(stage.store, stage.intake.cipher, DERIVED) == FILE
     assert await stage.events() == ["received"]
+
+
+async def test_a_file_that_an_earlier_version_took_in_is_known_when_it_is_handed_in_again(
+    stage: IntakeStage, database: AsyncEngine
+) -> None:
+    await stage.intake.submit(ClaimFile(FILE))
+    async with database.begin() as connection:
+        await connection.execute(update(claims).values(content_hash=read_lote(FILE).earlier_digest))
+    assert isinstance(await stage.intake.submit(ClaimFile(FILE)), KnownClaim)
 
 
 async def test_the_same_content_again_changes_nothing(stage: IntakeStage) -> None:

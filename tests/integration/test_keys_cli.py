@@ -14,7 +14,7 @@ from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
 from tests.integration.intake_stage import FILE
 from tests.support.builders import CLAIM, NOW, later
-from tests.support.terminal import reenvio
+from tests.support.command_line import reenvio
 from workers.claims.guides import guides_of
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is the contract suite's part

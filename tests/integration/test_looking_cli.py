@@ -12,8 +12,8 @@ from domain.submission import AnswerLost, Failed
 from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.reviews import Review
 from persistence.store import Store
-from tests.integration.test_memory_cli import Terminal, terminal
 from tests.support.builders import CLAIM, NOW
+from tests.support.terminal import Terminal, terminal
 
 __all__ = ["terminal"]
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is the contract suite's part

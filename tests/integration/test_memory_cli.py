@@ -1,10 +1,7 @@
 """The commands of the memory, as a person runs them."""
 
-import asyncio
 import json
-import os
 import stat
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,69 +21,13 @@ from tests.integration.intake_stage import FILE
 from tests.support.builders import CLAIM, NOW, REFUSAL, draft
 from tests.support.earlier_rules import record_as_before, said_otherwise
 from tests.support.services import services
-from tests.support.terminal import environment
+from tests.support.terminal import Terminal, terminal
 from tests.support.tiss_samples import DOCTOR
 from workers.jobs.decisions import retry_submission_backoff
 from workers.runtime import Complete, Job
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is the contract suite's part
-PROGRAM = """
-import typer
-from workers.cli.audit import audit_app
-from workers.cli.claim import claim_app
-from workers.cli.errors import plain_errors
-from workers.cli.payer import payer_app
-from workers.cli.relay import relay
-from workers.cli.retention import retention_app
-
-app = typer.Typer(pretty_exceptions_enable=False)
-app.add_typer(audit_app, name="audit")
-app.add_typer(claim_app, name="claim")
-app.add_typer(payer_app, name="payer")
-app.add_typer(retention_app, name="retention")
-app.command()(relay)
-with plain_errors():
-    app()
-"""
-
-
-class Terminal:
-    """Runs `reenvio` commands against one database."""
-
-    def __init__(self, url: str, home: Path) -> None:
-        self._environment = dict(environment(home, DATABASE_URL=url))
-
-    async def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
-        child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-c",
-            PROGRAM,
-            *arguments,
-            env=self._environment | environment,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await child.communicate()
-        assert b"Traceback" not in err
-        return child.returncode or 0, out.decode(), err.decode()
-
-    async def run_unread(self, *arguments: str) -> tuple[int, str]:
-        """Run it for a reader that is gone already; its exit code and its complaints."""
-        reading, writing = os.pipe()
-        os.close(reading)
-        program = (sys.executable, "-c", PROGRAM, *arguments)
-        pipe = asyncio.subprocess.PIPE
-        child = await asyncio.create_subprocess_exec(
-            *program, env=self._environment, stdout=writing, stderr=pipe
-        )
-        os.close(writing)
-        _, err = await child.communicate()
-        return child.returncode or 0, err.decode()
-
-
-@pytest.fixture
-def terminal(url: str, tmp_path: Path) -> Terminal:
-    return Terminal(url, tmp_path)
+__all__ = ["terminal"]
 
 
 async def test_audit_shows_verifies_and_exports(terminal: Terminal, store: Store, tmp_path: Path) -> None:

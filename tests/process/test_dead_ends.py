@@ -23,7 +23,7 @@ from persistence.repositories.payloads import seal_payload
 from tests.process.records import Record
 from tests.process.stage import Claim, Stage, eventually
 from tests.support.orders import answered
-from tests.support.terminal import environment
+from tests.support.command_line import environment
 from workers.payers.limits import LimitsByPayer
 
 DENIED = AccessDenied("UNAUTHORIZED - login or password is wrong", "FAULT:LoginInvalido")

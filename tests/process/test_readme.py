@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.terminal import environment
+from tests.support.command_line import environment
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -9,7 +9,7 @@ from domain.submission import Accepted, Duplicate, SendResult, Submission
 from gateways.practice.scripted import AcceptLine, FailLine, Script
 from gateways.zeebe import engine
 from tests.process.stage import Stage, restart
-from tests.support.terminal import environment
+from tests.support.command_line import environment
 from workers.demo.worker_process import WorkerProcess
 
 TIMEOUT = FailLine(error="TIMEOUT - Connection timeout after 30s")

@@ -22,8 +22,8 @@ from gateways.tiss.settings import BreakerSettings, MaintenanceWindow, PayerSett
 from gateways.zeebe.engine import EngineError
 from persistence.store import Store
 from tests.support.builders import NOW
+from tests.support.command_line import reenvio
 from tests.support.payers_file import payers_file
-from tests.support.terminal import reenvio
 from workers.cli.engine import parse_duration
 from workers.config.settings import SettingsError, read_settings
 from workers.payers.admission import locked

@@ -11,8 +11,8 @@ from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
 from persistence.repositories.reviews import Review
 from persistence.store import Store
-from tests.integration.test_memory_cli import Terminal, terminal
 from tests.support.builders import CLAIM, NOW
+from tests.support.terminal import Terminal, terminal
 from tests.support.tiss_samples import CARD, file_bytes, file_text, sample
 
 __all__ = ["terminal"]

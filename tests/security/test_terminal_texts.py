@@ -18,8 +18,8 @@ from domain.payer_status import PayerState, PayerStatus
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.journal import JournalEntry
 from persistence.store import Store
-from tests.integration.test_memory_cli import Terminal, terminal
 from tests.support.builders import NOW
+from tests.support.terminal import Terminal, terminal
 from workers.cli.output import say, tell
 from workers.cli.tables import print_table
 from workers.demo.samples import samples

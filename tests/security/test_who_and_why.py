@@ -9,9 +9,9 @@ from domain.claim_state import ClaimState
 from domain.operators import NAME_MAX, REASON_MAX, attribution
 from persistence.repositories.operator_orders import OperatorOrder
 from persistence.store import Store
-from tests.integration.test_memory_cli import Terminal, terminal
 from tests.support.builders import CLAIM, NOW, draft, later
 from tests.support.services import services
+from tests.support.terminal import Terminal, terminal
 from workers.jobs.close_claim import close_claim
 from workers.runtime import Complete, Job
 

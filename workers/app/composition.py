@@ -30,7 +30,8 @@ from persistence.encryption.keys import KEY_FILE, known_cipher, made_cipher, req
 from persistence.migrations import is_new_enough, migrate
 from persistence.store import Store
 from workers.app.logs import log_event
-from workers.app.metrics import RuntimeMetrics
+from workers.app.metrics import RelayMetrics, RuntimeMetrics
+from workers.app.private_files import EVENTS_FILE, keep_private
 from workers.claims.batches import Batches
 from workers.claims.examination import Reader
 from workers.claims.guides import GuideSearch
@@ -53,7 +54,6 @@ from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.keys import KeyWatch
 from workers.upkeep.relay import Relay, RelayTerms
 
-EVENTS_FILE = "events.jsonl"
 NO_KEY_ELSEWHERE = (
     "ENCRYPTION_KEYS is not set, and no key is made for a database that is not an SQLite file in "
     "REENVIO_HOME, since all who use it need the same: `reenvio keys add` prints one to set for all of them."
@@ -215,6 +215,7 @@ async def opened_store(settings: Settings) -> AsyncIterator[Store]:
     """The database with the schema that this version needs; a newer one is made to suit it."""
     if lacks_file(settings.database):
         raise SettingsError("There is no database yet: run `reenvio migrate` or `reenvio up`.")
+    keep_private(settings)
     database = open_database(settings.database)
     try:
         if not await is_new_enough(database):
@@ -228,6 +229,7 @@ async def opened_store(settings: Settings) -> AsyncIterator[Store]:
 
 async def migrate_database(settings: Settings) -> None:
     """Bring the configured database to the newest schema."""
+    keep_private(settings)
     database = open_database(settings.database)
     try:
         await migrate(database)
@@ -261,7 +263,10 @@ def jitter() -> random.Random:
 def relay_to(sink: EventSink, store: Store) -> Relay:
     """A relay of this process; leases of relays on different machines end by one clock."""
     name = f"{socket.gethostname()[:40]}-{os.getpid()}"
-    return Relay(store, sink, DatabaseClock(store.time, WallClock()), RelayTerms(name))
+    provider = MeterProvider(metric_readers=[PrometheusMetricReader(disable_target_info=True)])
+    metrics = RelayMetrics(provider.get_meter("reenvio"))
+    clock = DatabaseClock(store.time, WallClock())
+    return Relay(store, sink, clock, RelayTerms(name, on_set_aside=metrics.set_aside))
 
 
 async def opened_cipher(settings: Settings, store: Store) -> Cipher:

@@ -13,6 +13,7 @@
 | reenvio_loops_crashed_total       | counter   | type, how, error  | loops for jobs that had to start over |
 | reenvio_job_duration_seconds      | histogram | type              | time a handler took                   |
 | reenvio_loop_blocked_seconds      | histogram |                   | turns of the event loop that came late |
+| reenvio_events_set_aside_total    | counter   |                   | outbox rows that cannot be published  |
 """
 
 from collections.abc import Mapping
@@ -33,6 +34,20 @@ from workers.runtime.events import (
 )
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 240)
+
+
+class RelayMetrics:
+    """Counts what the relay cannot publish."""
+
+    def __init__(self, meter: Meter) -> None:
+        self._aside = meter.create_counter(
+            "reenvio_events_set_aside", description="Outbox rows that cannot be published"
+        )
+        self._aside.add(0)
+
+    def set_aside(self, number: int) -> None:
+        """Count events that were set aside."""
+        self._aside.add(number)
 
 
 class RuntimeMetrics:

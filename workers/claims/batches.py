@@ -33,10 +33,10 @@ class Batches:
         arrived = await tx.attempts.may_have_arrived(other.claim_id)
         if leaves_batch_free(other.state, may_have_arrived=arrived):
             return False
+        if file.arrival.has_content(other.content_hash):  # then its file need not be opened
+            return True
         given = BatchIdentity(file.arrival.content_hash, file.examined.provider)
-        is_equal = other.content_hash == given.content_hash  # then its file need not be opened
-        provider = None if is_equal else await self._provider(tx, other)
-        return is_same_batch(BatchIdentity(other.content_hash, provider), given)
+        return is_same_batch(BatchIdentity(other.content_hash, await self._provider(tx, other)), given)
 
     async def _provider(self, tx: Transaction, claim: ClaimRow) -> Provider | None:
         """Whose batch a claim is; None when its file is not kept any more, or cannot be opened."""

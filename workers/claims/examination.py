@@ -43,6 +43,7 @@ class Examined:
     batch_number: str
     guide_numbers: tuple[str, ...]
     digest: str
+    earlier_digest: str
 
     @property
     def guides(self) -> int:
@@ -82,7 +83,7 @@ class Reader:
             examined = await asyncio.to_thread(examine, file, self.channels, now, max_bytes=limit)
         payer, batch = examined.payer_id, examined.batch_number
         ids = (given,) if given else self._ids(examined)
-        arrival = Arrival(ids[0].value, payer, due, examined.digest, batch)
+        arrival = Arrival(ids[0].value, payer, due, examined.digest, batch, examined.earlier_digest)
         return CheckedFile(examined, arrival, tuple(earlier.value for earlier in ids[1:]))
 
     def _ids(self, examined: Examined) -> Sequence[ClaimId]:
@@ -106,7 +107,7 @@ def examine(file: ClaimFile, channels: Channels, now: datetime, *, max_bytes: in
     if violations := channel.client.check(lote, Call("1", now)):
         raise _violated(violations, channel)
     registro = channel.settings.registro_ans
-    return Examined(payer_id, registro, provider, lote.number, lote.guides, lote.digest)
+    return Examined(payer_id, registro, provider, lote.number, lote.guides, lote.digest, lote.earlier_digest)
 
 
 def channels_to(channels: Channels, registro_ans: str) -> list[str]:

@@ -178,7 +178,7 @@ async def _touch(tx: Transaction, *, claim_id: str, now: datetime) -> None:
 
 
 def _require_the_same(known: ClaimRow, arrival: Arrival) -> None:
-    if (known.content_hash, known.payer_id) == (arrival.content_hash, arrival.payer_id):
+    if arrival.has_content(known.content_hash) and known.payer_id == arrival.payer_id:
         return
     review = f"`reenvio claim review {known.claim_id} CORRECTED --file FILE.xml`"
     raise conflict(

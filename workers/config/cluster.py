@@ -1,5 +1,6 @@
 """A cluster of one's own, by the names that Camunda's clients use, and the connection that they describe."""
 
+import re
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -119,9 +120,13 @@ def _split_scheme(address: str) -> tuple[str, bool | None]:
         return address, None
     if scheme not in _SCHEMES or not host:
         raise ZeebeConnectionError(
-            f"ZEEBE_ADDRESS is {address!r}: write it as host:port or https://host:port."
+            f"ZEEBE_ADDRESS is {_without_login(address)!r}: write it as host:port or https://host:port."
         )
     return host.rstrip("/"), scheme in _TLS_SCHEMES
+
+
+def _without_login(address: str) -> str:
+    return re.sub(r"://.*@", "://", address)
 
 
 def _revealed(secret: SecretStr | None) -> str:

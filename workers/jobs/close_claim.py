@@ -13,7 +13,7 @@ from workers.jobs.claim_owner import in_own_name
 from workers.jobs.sending_bars import under_way
 from workers.jobs.services import Services
 from workers.policy.overrides import REMEDY
-from workers.runtime.handler import JobHandler, JobInput, typed
+from workers.runtime.handler import ClaimText, JobHandler, JobInput, ShortText, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome, Postpone
 
@@ -23,9 +23,9 @@ FINAL = {state.value: state for state in ClaimState if state.is_final}
 class Input(JobInput):
     """Which claim, the protocol number where a person recovered it, and the wait that was to be cancelled."""
 
-    claim_id: str
-    protocol_number: str | None = None
-    cancelled_wait: str | None = None
+    claim_id: ClaimText
+    protocol_number: ShortText | None = None
+    cancelled_wait: ShortText | None = None
 
 
 def close_claim(services: Services) -> JobHandler:

@@ -10,15 +10,17 @@ from persistence.repositories.reviews import Notice
 from persistence.store import Transaction
 from workers.jobs.services import Services
 from workers.policy.overrides import REMEDY
-from workers.runtime.handler import JobHandler, JobInput, typed
+from workers.runtime.handler import ClaimText, JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome
+
+HEADER_MAX = 64
 
 
 class Input(JobInput):
     """Which claim it is about, and whom to tell where the process knows it."""
 
-    claim_id: str
+    claim_id: ClaimText
     recipient_group: Annotated[Team, Field(strict=False)] | None = None
 
 
@@ -33,6 +35,9 @@ def notify(services: Services) -> JobHandler:
                 f"{job.element_id} lacks the task headers {Header.RECIPIENT_GROUP} and {Header.TEMPLATE}. "
                 f"{REMEDY}"
             )
+        if max(len(recipient), len(template)) > HEADER_MAX:
+            names = f"the task headers {Header.RECIPIENT_GROUP} and {Header.TEMPLATE}"
+            return Incident(f"{job.element_id}: {names} have at most {HEADER_MAX} characters. {REMEDY}")
         now = await services.clock.now()
         notice = Notice(given.claim_id, recipient, template)
         await services.store.run(lambda tx: _record(tx, notice, job.key, now))

@@ -18,7 +18,7 @@ from persistence.repositories.reviews import Review
 from persistence.store import Transaction
 from workers.jobs.claim_owner import in_own_name
 from workers.jobs.services import Services
-from workers.runtime.handler import JobHandler, JobInput, typed
+from workers.runtime.handler import ClaimText, Count, JobHandler, JobInput, ShortText, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome
 
@@ -26,9 +26,9 @@ from workers.runtime.outcome import Complete, Incident, Outcome
 class Input(JobInput):
     """Which claim, why, and for whom."""
 
-    claim_id: str
-    review_reason: str
-    review_round: int | None = None
+    claim_id: ClaimText
+    review_reason: ShortText
+    review_round: Count | None = None
     submission_error: str | None = None
     retry_reason: str | None = None
     responsible_team: Annotated[Team, Field(strict=False)] | None = None

@@ -51,7 +51,7 @@ from workers.jobs.send_result import (
 from workers.jobs.sending_bars import must_wait, sending_barred
 from workers.jobs.services import Services
 from workers.payers.admission import LockedPayer, PayerChange, locked
-from workers.runtime.handler import JobHandler, JobInput, typed
+from workers.runtime.handler import ClaimText, JobHandler, JobInput, ShortText, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome, Postpone, Throw
 
@@ -62,8 +62,8 @@ log = structlog.get_logger(__name__)
 class Input(JobInput):
     """What the job reads from the process: references only."""
 
-    claim_id: str
-    payer_id: str = "unknown"
+    claim_id: ClaimText
+    payer_id: ShortText = "unknown"
     deadline: Any = None  # what it must be is a business rule's part
 
 

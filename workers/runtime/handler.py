@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 from workers.runtime.job import Job
@@ -72,6 +72,18 @@ class JobInput(BaseModel):
         return tuple(to_camel(name) for name in cls.model_fields)
 
 
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must hold no control characters")
+    return text
+
+
+ShortText = Annotated[str, Field(max_length=64), AfterValidator(_printable)]
+"""A name or a number that is kept in a column of its own."""
+ClaimText = Annotated[str, Field(max_length=128), AfterValidator(_printable)]
+"""A claim's id, as far as its column goes."""
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+"""A number that fits its column."""
 InputT = TypeVar("InputT", bound=JobInput)
 
 

@@ -1,8 +1,9 @@
 """The relay: carries facts from the outbox to the message queue, in order, until they have arrived."""
 
 import asyncio
+import json
 import random
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,17 +13,25 @@ import structlog
 from domain.ports import Clock
 from gateways.sink import EventSink, OutgoingEvent, SinkError
 from persistence.database.trouble import DatabaseError
-from persistence.repositories.outbox import Lag, OutboxEvent, WaitingEvent
+from persistence.repositories.outbox import Lag, OutboxEvent, UnreadableEvent, WaitingEvent
 from persistence.store import Store, Transaction
 from workers.runtime.timings import Backoff
 
 LEASE = "relay"
+Row = WaitingEvent | UnreadableEvent
 log = structlog.get_logger(__name__)
+
+
+def nobody_counts(_number: int) -> None:
+    """Events set aside that are in no metric."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelayTerms:
-    """Its name among relays, how much at once, and how long it waits: in seconds, but for the lease."""
+    """Its name among relays, how much at once, how long it waits (in seconds, but for the lease).
+
+    `on_set_aside` hears how many rows cannot be published.
+    """
 
     name: str
     batch: int = 200
@@ -30,6 +39,7 @@ class RelayTerms:
     first_pause: float = 0.5
     longest_pause: float = 30.0
     lease: timedelta = timedelta(seconds=30)
+    on_set_aside: Callable[[int], None] = nobody_counts
 
 
 class Relay:
@@ -62,25 +72,73 @@ class Relay:
         events = await self._store.run(lambda tx: self._take(tx, now))
         if not events:
             return 0
-        await self._sink.send([_outgoing(event) for event in events])
-        positions = [event.position for event in events]
-        await self._store.run(lambda tx: tx.outbox.published(positions, now=now))
-        log.debug("relay_carried", events=len(events))
+        sound, spoilt = _sorted(events)
+        if spoilt:
+            await self._set_aside(spoilt, now)
+        if sound:
+            await self._sink.send([_outgoing(event) for event in sound])
+            positions = [event.position for event in sound]
+            await self._store.run(lambda tx: tx.outbox.published(positions, now=now))
+        log.debug("relay_carried", events=len(sound))
         return len(events)
+
+    async def replay(self, start: int, until: int) -> AsyncIterator[int]:
+        """Send again what was published in these places, in order; yields how many after each batch.
+
+        Nothing is marked: consumers know the events by their ids.
+        """
+        position = start - 1
+        while position < until:
+            events = await self._published_after(position, until)
+            if not events:
+                return
+            sound, _ = _sorted(events)
+            await self._sink.send([_outgoing(event) for event in sound])
+            position = events[-1].position
+            yield len(sound)
+
+    async def _published_after(self, position: int, until: int) -> Sequence[Row]:
+        batch = self._terms.batch
+        return await self._store.look(lambda tx: tx.outbox.published_after(position, until, batch))
+
+    async def _set_aside(self, spoilt: Sequence[UnreadableEvent], now: datetime) -> None:
+        """They stay in the outbox for a person; the others go on without them."""
+        positions = [event.position for event in spoilt]
+        await self._store.run(lambda tx: tx.outbox.set_aside(positions, now=now))
+        self._terms.on_set_aside(len(spoilt))
+        for event in spoilt:
+            log.error("event_set_aside", position=event.position, why=event.why)
 
     async def lag(self) -> Lag:
         """How many facts wait, and since when."""
         async with self._store.reading() as tx:
             return await tx.outbox.lag()
 
-    async def _take(self, tx: Transaction, now: datetime) -> Sequence[WaitingEvent]:
+    async def _take(self, tx: Transaction, now: datetime) -> Sequence[Row]:
         if not await tx.leases.take(LEASE, self._terms.name, now=now, length=self._terms.lease):
             return ()
-        return await tx.outbox.unpublished(self._terms.batch)
+        return await tx.outbox.to_publish(self._terms.batch)
 
     async def _give_back(self) -> None:
         with suppress(DatabaseError):
             await self._store.run(lambda tx: tx.leases.give_back(LEASE, self._terms.name))
+
+
+def _sorted(events: Sequence[Row]) -> tuple[Sequence[WaitingEvent], Sequence[UnreadableEvent]]:
+    """Those that can be published, and those that cannot."""
+    read = [event if isinstance(event, UnreadableEvent) else _checked(event) for event in events]
+    sound = [event for event in read if isinstance(event, WaitingEvent)]
+    return sound, [event for event in read if isinstance(event, UnreadableEvent)]
+
+
+def _checked(event: WaitingEvent) -> Row:
+    """The event, if every sink can write it and every consumer read it."""
+    try:
+        is_object = isinstance(json.loads(event.payload), dict)
+        "".join((event.event_id, event.claim_id, event.type, event.payload)).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        return UnreadableEvent(event.position, f"its payload is no JSON ({type(error).__name__})")
+    return event if is_object else UnreadableEvent(event.position, "its payload is no JSON object")
 
 
 def _outgoing(event: OutboxEvent) -> OutgoingEvent:

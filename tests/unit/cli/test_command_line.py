@@ -9,7 +9,7 @@ from typer import Context
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from tests.support.terminal import reenvio
+from tests.support.command_line import reenvio
 from workers.cli.app import TARGETS, build
 
 

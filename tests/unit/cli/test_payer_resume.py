@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.command_line import reenvio
 from tests.support.payers_file import payers_file
-from tests.support.terminal import reenvio
 
 PAYERS = '[payers.999999]\nendpoint = "https://payer.example"\nversion = "4.03.00"\n'
 LOGIN = 'login = "P1"\npassword_env = "SECRET"\n'

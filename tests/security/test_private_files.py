@@ -1,0 +1,96 @@
+"""What we keep on disk is for its owner only, whatever the umask says and however it was left."""
+
+import os
+import stat
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from gateways.file_sink import FileSink
+from gateways.sink import OutgoingEvent
+from gateways.tiss.exchange import Exchange, trace_into
+from persistence.store import Store
+from workers.app.composition import migrate_database, opened_store
+from workers.app.private_files import keep_private
+from workers.config.settings import PayerFiles, Settings
+
+NOW = datetime(2026, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def no_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def open_to_all(*paths: Path) -> None:
+    for path in paths:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+async def test_a_new_home_its_database_and_the_databases_companions_are_private(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home")
+    await migrate_database(settings)
+    async with opened_store(settings) as store:
+        await store.run(lambda tx: tx.journal.write("CLM-1-1", "x", "y", now=NOW))
+        files = sorted(settings.home.iterdir())
+        assert [file.name for file in files] == ["reenvio.db", "reenvio.db-shm", "reenvio.db-wal"]
+        assert [mode(file) for file in files] == [0o600] * 3
+    assert mode(settings.home) == 0o700
+
+
+async def test_what_was_open_to_others_is_closed_and_told(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home", payers=PayerFiles(trace_dir=tmp_path / "traces"))
+    await migrate_database(settings)
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    ours = [settings.home / "events.jsonl", settings.home / "encryption.key", traces / "1.jsonl"]
+    for file in ours:
+        file.touch()
+    open_to_all(settings.home, settings.home / "reenvio.db", *ours)
+    with capture_logs() as logs:
+        async with opened_store(settings):
+            pass
+    assert {mode(path) for path in (settings.home / "reenvio.db", *ours)} == {0o600}
+    assert (mode(settings.home), mode(traces)) == (0o700, 0o700)
+    told = {entry["path"] for entry in logs if entry["event"] == "made_private"}
+    assert told == {str(path) for path in (settings.home, settings.home / "reenvio.db", traces, *ours)}
+
+
+def test_a_folder_that_all_share_is_not_closed_to_them_but_told(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    with capture_logs() as logs:
+        keep_private(Settings(home=shared))
+    assert (mode(shared), [entry["event"] for entry in logs]) == (0o1777, ["open_to_others"])
+
+
+async def test_a_new_events_file_is_private(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "events.jsonl"
+    await FileSink(file).send([OutgoingEvent("1", "CLM-1-1", "t", "{}", NOW)])
+    assert (mode(file), mode(file.parent)) == (0o600, 0o700)
+
+
+def test_a_new_trace_is_private(tmp_path: Path) -> None:
+    trace_into(tmp_path / "traces", "302147")(Exchange(NOW, "m", "1", "<a/>", "HTTP 200"))
+    [file] = (tmp_path / "traces").iterdir()
+    assert (mode(file), mode(file.parent)) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+async def test_a_database_elsewhere_is_closed_but_not_the_folder_it_stands_in(
+    store: Store, tmp_path: Path, url: str
+) -> None:
+    assert await store.answers()
+    open_to_all(tmp_path, tmp_path / "test.db")
+    keep_private(Settings(home=tmp_path / "none", database_url=url))
+    assert (mode(tmp_path / "test.db"), mode(tmp_path)) == (0o600, 0o755)

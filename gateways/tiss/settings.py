@@ -187,8 +187,8 @@ def read_payers(file: Path, environment: Mapping[str, str]) -> dict[str, PayerSe
         raise PayerSettingsError(f"Payer settings {file}: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PayerSettingsError(f"Payer settings {file} are not TOML: {error}.") from error
-    if not isinstance(tables, dict):
-        raise PayerSettingsError(f"Payer settings {file}: payers must be tables such as [payers.302147].")
+    if not isinstance(tables, dict) or not tables:
+        raise PayerSettingsError(f"Payer settings {file} name no payer in a table such as [payers.302147].")
     return {key: _payer(key, table, environment) for key, table in tables.items()}
 
 

@@ -14,7 +14,7 @@ from domain.claim_state import ClaimState
 from domain.outputs import output_variables
 from persistence.audit.rejections import Rejection
 from persistence.encryption.keys import KEY_FILE, cipher_of, new_key
-from persistence.repositories.payloads import seal_payload
+from persistence.repositories.payloads import seal_payload, sealing_name
 from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.integration.intake_stage import FILE
@@ -177,19 +177,24 @@ async def test_an_export_holds_the_claims_file_in_clear_for_its_owner_only_and_l
         "record": "claim_payloads",
         "claim_id": CLAIM,
         "stored_at": NOW.isoformat(),
+        "key_name": sealing_name(cipher_of(key), "k1"),
         "content": FILE.decode("iso-8859-1").strip(),
     }
     assert DOCTOR in record["content"]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("keys", ["", new_key("k2"), new_key("k1")], ids=["none", "another", "same name"])
+@pytest.mark.parametrize(
+    "given",
+    [{}, {"ENCRYPTION_KEYS": new_key("k2")}, {"ENCRYPTION_KEYS": new_key("k1")}],
+    ids=["none", "another", "same name"],
+)
 async def test_an_export_without_the_files_key_names_the_setting_and_writes_nothing(
-    terminal: Terminal, store: Store, tmp_path: Path, keys: str
+    terminal: Terminal, store: Store, tmp_path: Path, given: dict[str, str]
 ) -> None:
     await keep_file(store, new_key("k1"))
     file = tmp_path / "export.jsonl"
-    code, out, err = await terminal.run("audit", "export", CLAIM, "-o", str(file), ENCRYPTION_KEYS=keys)
+    code, out, err = await terminal.run("audit", "export", CLAIM, "-o", str(file), **given)
     assert (code, out) == (1, "")
     assert "'k1'" in err
     assert "ENCRYPTION_KEYS" in err

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
+import httpx
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.testing import capture_logs
@@ -25,11 +26,13 @@ from tests.support.payers_file import payers_file
 from tests.support.command_line import reenvio
 from tests.support.tiss_samples import PAYER, file_bytes, file_text
 from workers.app.composition import App, Cluster, claims_flowing, migrate_database, running
+from workers.app.serving import worker_probes
 from workers.claims.examination import ClaimFile
 from workers.claims.intake import KnownClaim
 from workers.config.settings import read_settings
 from workers.jobs import all_handlers
 from workers.runtime import Complete, Incident, Job, Outcome
+from workers.runtime.events import GatewayAnswered
 
 PAYERS = f'[payers.{PAYER}]\nendpoint = "https://payer.example"\nversion = "4.03.00"\n'
 FILE = file_bytes(file_text())
@@ -163,14 +166,25 @@ async def test_readiness_is_red_and_the_log_names_claim_and_cause_until_no_open_
     lost = await ward.hand_in()
     with capture_logs() as logs:
         async with ward.opened(ENCRYPTION_KEYS=new_key("new")) as app:
-            red = await app.keys.trouble()
+            status, red = await readiness(app)
+    assert status == 503
     assert red == f"the encryption key {lost} is not here: {CLAIM} cannot be sent"
     [entry] = [entry for entry in logs if entry["event"] == "encryption_key_missing"]
     assert (entry["log_level"], entry["key"], entry["claim"]) == ("error", lost, CLAIM)
     async with ward.opened() as app:
         await app.intake.submit(ClaimFile(FILE))
     async with ward.opened() as app:
-        assert await app.keys.trouble() is None
+        assert await readiness(app) == (200, "ok")
+
+
+async def readiness(app: App) -> tuple[int, str]:
+    """What a worker's probe says while its gateway answers."""
+    worker = app.worker()
+    worker.health.note(GatewayAnswered())
+    asked = httpx.ASGITransport(app=worker_probes(app, worker))
+    async with httpx.AsyncClient(transport=asked, base_url="http://worker") as client:
+        answer = await client.get("/readyz")
+    return answer.status_code, answer.text
 
 
 async def test_a_closed_claim_does_not_keep_readiness_red(ward: Ward) -> None:

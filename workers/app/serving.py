@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from datetime import timedelta
 
 import structlog
+from starlette.applications import Starlette
 
 from bpmn.names import JobType
 from domain.errors import InvalidPolicy
@@ -16,6 +17,7 @@ from workers.app.probes import free_descriptors, probes, serving_probes
 from workers.config.settings import Settings
 from workers.policy import PolicySource
 from workers.runtime.loop_watch import watched_loop
+from workers.runtime import Worker
 from workers.upkeep.sinks import check_sink
 
 log = structlog.get_logger(__name__)
@@ -31,8 +33,7 @@ async def serve(app: App, only: frozenset[JobType]) -> None:
         stack.enter_context(reload_on_hangup(app.policy))
         await stack.enter_async_context(watched_loop(app.listener))
         if settings.probes.port is not None:
-            answers = probes(worker.health, [free_descriptors, app.store.trouble, app.keys.trouble])
-            served = serving_probes(answers, settings.probes.host, settings.probes.port)
+            served = serving_probes(worker_probes(app, worker), settings.probes.host, settings.probes.port)
             port = await stack.enter_async_context(served)
             log.info("probes_started", port=port)
         drain = timedelta(seconds=settings.drain_seconds)
@@ -40,6 +41,11 @@ async def serve(app: App, only: frozenset[JobType]) -> None:
         log.info("worker_started", types=types, stops_within_seconds=longest.total_seconds())
         await worker.run(stop, drain=drain)
         log.info("worker_stopped")
+
+
+def worker_probes(app: App, worker: Worker) -> Starlette:
+    """The probes of a worker: its loops, its gateway, its database and its keys."""
+    return probes(worker.health, [free_descriptors, app.store.trouble, app.keys.trouble])
 
 
 @asynccontextmanager

@@ -14,7 +14,7 @@ from persistence.audit.chain import AuditEvent
 from persistence.audit.rejections import instance_chain
 from persistence.repositories.payloads import open_payload
 from persistence.store import Store
-from workers.app.composition import keys_as_given
+from workers.app.ciphers import keys_as_given
 from workers.cli.application import DecidedClaimArgument, OptionalDecidedClaim, with_store
 from workers.cli.output import tell
 from workers.config.settings import read_settings

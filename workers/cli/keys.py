@@ -21,7 +21,7 @@ from persistence.encryption.keys import (
 from persistence.repositories.guides import PURPOSE
 from persistence.repositories.sealed import SEALED, KeyUses
 from persistence.store import Store
-from workers.app.composition import keys_as_given, opened_cipher, owns_database
+from workers.app.ciphers import keys_as_given, opened_cipher, owns_database
 from workers.cli.application import with_store
 from workers.cli.output import say
 from workers.cli.tables import print_table

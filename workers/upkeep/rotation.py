@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from gateways.tiss.lote import LoteRefusedError
 from persistence.encryption.cipher import Cipher, CipherError
@@ -41,7 +42,7 @@ class Rotation:
         while page := await self._page(column, after):
             after = page[-1].row
             changed = await asyncio.to_thread(self._sealed_anew, column, page)
-            done += await self.store.run(lambda tx, batch=changed: self._write(tx, column, batch))  # type: ignore[misc]
+            done += await self.store.run(partial(self._write, column=column, batch=changed))
             progress(column.what, done)
         return done
 
@@ -72,7 +73,7 @@ class Rotation:
         except LoteRefusedError:
             return None
 
-    async def _write(self, tx: Transaction, column: SealedColumn, batch: Sequence[SealedAnew]) -> int:
+    async def _write(self, tx: Transaction, *, column: SealedColumn, batch: Sequence[SealedAnew]) -> int:
         """What somebody else has changed meanwhile is theirs, and under their key."""
         written = 0
         for new in batch:

@@ -87,7 +87,6 @@ def test_a_fault_is_told_in_one_line(tmp_path: Path, change: tuple[str, str], wh
 
 def test_missing_things_are_told_by_name(tmp_path: Path) -> None:
     assert "PAYER_999999_PASSWORD is not set" in read(tmp_path, GOOD, {})
-    assert "must be tables" in read(tmp_path, "payers = 1")
     assert "in a table [payers.x]" in read(tmp_path, "[payers]\nx = 1")
     with pytest.raises(PayerSettingsError, match="No such file"):
         read_payers(tmp_path / "nowhere.toml", {})
@@ -153,3 +152,8 @@ def test_the_next_opening_is_now_today_or_tomorrow() -> None:
     assert hours.next_opening(datetime(2026, 1, 15, 23, 30, tzinfo=UTC)) == datetime(
         2026, 1, 16, 11, tzinfo=UTC
     )
+
+
+@pytest.mark.parametrize("text", ["", "# all commented out\n", "[payers]\n", "payers = 1\n"])
+def test_a_file_that_names_no_payer_is_refused(tmp_path: Path, text: str) -> None:
+    assert "payers.toml name no payer in a table such as [payers.302147]" in read(tmp_path, text)

@@ -185,7 +185,7 @@ class TwoProcesses(RuleBasedStateMachine):
             self.mailbox.kept.append(sent)
         self._work(instance)
 
-    @precondition(lambda self: len(self.instances) == 2)
+    @precondition(lambda self: len(self.instances) == 2 and FIRST not in self.desk.gone)
     @rule()
     def somebody_ends_the_first_process_in_operate(self) -> None:
         self.desk.gone.add(FIRST)
@@ -208,8 +208,9 @@ class TwoProcesses(RuleBasedStateMachine):
     @precondition(lambda self: not self._payer_rests())
     @rule(fate=st.sampled_from(FATES))
     def the_payer_answers_and_is_heard(self, fate: str) -> None:
-        self.payer.work_on(self.payer.open[-1], fate)
-        self._hear(self.deliveries[-1])
+        newest = [delivery for delivery in self.deliveries if delivery.request.answer is None][-1]
+        self.payer.work_on(newest.request, fate)
+        self._hear(newest)
 
     @precondition(lambda self: self._answered())
     @rule(number=which)

@@ -31,8 +31,19 @@ from persistence.database.engine import open_database, sqlite_url
 from persistence.migrations import migrate
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
-from tests.integration.payer_stage import PAYER, QUICK
-from tests.security.two_processes import CLAIM, CLOSE, DECIDE, FIRST, REVIEW, SECOND, SEND, Desk, Payer
+from tests.security.two_processes import (
+    CLAIM,
+    CLOSE,
+    DECIDE,
+    FIRST,
+    PAYER,
+    QUICK,
+    REVIEW,
+    SECOND,
+    SEND,
+    Desk,
+    Payer,
+)
 from workers.claims.messages import ClaimMessages
 from workers.payers.limits import LimitsByPayer
 from workers.payers.orders import Orders

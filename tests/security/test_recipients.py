@@ -9,8 +9,7 @@ import pytest
 from domain.submission import Accepted, Failed
 from persistence.repositories.claims import Arrival
 from persistence.store import Store
-from tests.integration.payer_stage import PAYER
-from tests.security.two_processes import CLAIM, FIRST, SEND, Desk
+from tests.security.two_processes import CLAIM, FIRST, PAYER, SEND, Desk
 from tests.support.builders import NOW, later
 from workers.payers.limits import LimitsByPayer
 from workers.payers.orders import Orders

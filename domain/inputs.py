@@ -19,6 +19,7 @@ ERROR_CODE = "submissionErrorCode"
 RETRY_COUNT = "retryCount"
 LAST_SUBMISSION_TIME = "lastSubmissionTime"
 DEADLINE = "deadline"
+PAYER_ID = "payerId"
 VARIABLES = (CLAIM_ID, SUBMISSION_ERROR, ERROR_CODE, RETRY_COUNT, LAST_SUBMISSION_TIME, DEADLINE)
 
 _COUNT_MAX = 2**31 - 1
@@ -27,6 +28,7 @@ _ZONE_NAME = re.compile(r"\[[\w/+\-]{1,40}\]$")
 _FORM_MAX = 40
 _SIGNS = frozenset(" -+.,:;/_#")
 _SMALL, _SMALL_MAX = 1_000_000, 8
+_PAYER_ID_MAX = 64
 _CLAIM_ID_EXAMPLES = {ClaimIdForm.CLM: "CLM-001-1234567890", ClaimIdForm.REFERENCE: "GUIDE-A17"}
 
 
@@ -71,6 +73,23 @@ def _claim_id(value: object, policy: Policy) -> ClaimId:
         rule=policy.profile.rules.claim_id,
         problem=form.asked,
         advice=f"Set claimId to the claim's own id, for example {_CLAIM_ID_EXAMPLES[form]}",
+    ).broken_by(value, _shown_claim_id)
+
+
+def read_claim_id(value: object, policy: Policy) -> ClaimId:
+    """The claim that a job is about, in the form that its model or the policy asks for."""
+    return _claim_id(value, policy)
+
+
+def read_payer_id(value: object) -> str:
+    """Whom a claim without a file is for; one that was handed in knows it."""
+    if isinstance(value, str) and 0 < len(value) <= _PAYER_ID_MAX and redact(value) == value:
+        return value
+    raise _Requirement(
+        PAYER_ID,
+        rule="SUB_06 payerId",
+        problem=f"payerId must name the claim's payer, in 1 to {_PAYER_ID_MAX} characters",
+        advice="Set payerId to the payer's name in PAYERS_FILE",
     ).broken_by(value, _shown_claim_id)
 
 

@@ -1,17 +1,18 @@
 """A final state is final: no ended claim is sent, one process sends a claim, and late answers undo none."""
 
-from datetime import timedelta
+import asyncio
+from collections import Counter
+from datetime import datetime, timedelta
 
 import pytest
 
 from domain.claim_state import ClaimState
-from domain.submission import Accepted, AccessDenied, AnswerLost, Duplicate, Failed, SendResult
+from domain.submission import Accepted, AccessDenied, AnswerLost, Duplicate, Failed, SendResult, Submission
 from persistence.repositories.claims import Arrival
 from persistence.store import Store
-from tests.integration.payer_stage import PAYER
-from tests.security.two_processes import CLAIM, CLOSE, DECIDE, FIRST, REVIEW, SECOND, SEND, Desk
+from tests.security.two_processes import CLAIM, CLOSE, DECIDE, FIRST, PAYER, REVIEW, SECOND, SEND, Desk, Payer
 from tests.support.builders import NOW, later
-from workers.runtime import Complete, Incident, Throw
+from workers.runtime import Complete, Fail, Incident, Throw
 from workers.runtime.outcome import Postpone
 
 FAILED = Failed("TIMEOUT - connection", "HTTP:408")
@@ -19,6 +20,14 @@ LOST = AnswerLost("TIMEOUT - no answer", "NET:READ_TIMEOUT")
 DENIED = AccessDenied("UNAUTHORIZED - refused", "HTTP:401")
 AFTER_EVERY_LEASE = timedelta(minutes=6)
 ends_by_people = pytest.mark.parametrize("end", ["CANCELLED", "WRITTEN_OFF"])
+
+
+class PromptPayer(Payer):
+    """Takes whatever comes, at once."""
+
+    async def send(self, submission: Submission, _now: datetime) -> SendResult:
+        self.requests.append((submission, asyncio.get_running_loop().create_future()))
+        return Accepted(f"P-{len(self.requests)}")
 
 
 @pytest.fixture
@@ -220,3 +229,22 @@ async def test_a_claim_is_not_ended_while_its_payer_may_be_taking_it(desk: Desk,
     await first
     await desk.do(closing)
     assert (await desk.row()).state is ClaimState.ACCEPTED
+
+
+async def test_however_jobs_of_two_processes_meet_none_is_locked_out_and_one_batch_arrives(
+    store: Store,
+) -> None:
+    desk = Desk(store, payer=PromptPayer())
+    for number in range(20):
+        claim = f"CLM-RACE-{number}"
+        sends = [desk.job(SEND, process, claimId=claim, retryCount=0) for process in (FIRST, SECOND) * 2]
+        others = [
+            desk.job(DECIDE, FIRST, claimId=claim, submissionError="TIMEOUT", retryCount=0),
+            desk.job(REVIEW, SECOND, claimId=claim, reviewReason="PERMANENT_ERROR"),
+            desk.job(CLOSE, FIRST, claimId=claim, outcome="CANCELLED"),
+        ]
+        jobs = [*sends, *others]
+        outcomes = await asyncio.gather(*(desk.handlers[job.type].handle(job) for job in jobs))
+        assert not [outcome for outcome in outcomes if isinstance(outcome, Fail)]
+    arrived = Counter(sent.claim_id for sent, _ in desk.payer.requests)
+    assert not [claim for claim, times in arrived.items() if times > 1]

@@ -31,8 +31,19 @@ from persistence.database.engine import open_database, sqlite_url
 from persistence.migrations import migrate
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
-from tests.integration.payer_stage import PAYER, QUICK
-from tests.security.two_processes import CLAIM, CLOSE, DECIDE, FIRST, REVIEW, SECOND, SEND, Desk, Payer
+from tests.security.two_processes import (
+    CLAIM,
+    CLOSE,
+    DECIDE,
+    FIRST,
+    PAYER,
+    QUICK,
+    REVIEW,
+    SECOND,
+    SEND,
+    Desk,
+    Payer,
+)
 from workers.claims.messages import ClaimMessages
 from workers.payers.limits import LimitsByPayer
 from workers.payers.orders import Orders
@@ -185,7 +196,7 @@ class TwoProcesses(RuleBasedStateMachine):
             self.mailbox.kept.append(sent)
         self._work(instance)
 
-    @precondition(lambda self: len(self.instances) == 2)
+    @precondition(lambda self: len(self.instances) == 2 and FIRST not in self.desk.gone)
     @rule()
     def somebody_ends_the_first_process_in_operate(self) -> None:
         self.desk.gone.add(FIRST)
@@ -208,8 +219,9 @@ class TwoProcesses(RuleBasedStateMachine):
     @precondition(lambda self: not self._payer_rests())
     @rule(fate=st.sampled_from(FATES))
     def the_payer_answers_and_is_heard(self, fate: str) -> None:
-        self.payer.work_on(self.payer.open[-1], fate)
-        self._hear(self.deliveries[-1])
+        newest = [delivery for delivery in self.deliveries if delivery.request.answer is None][-1]
+        self.payer.work_on(newest.request, fate)
+        self._hear(newest)
 
     @precondition(lambda self: self._answered())
     @rule(number=which)

@@ -7,11 +7,11 @@ from datetime import datetime
 from itertools import count
 from typing import Any
 
+from domain.payer_status import PayerLimits
 from domain.submission import SendResult, Submission
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
-from tests.integration.payer_stage import PAYER, QUICK
 from tests.support.builders import NOW
 from tests.support.services import services
 from workers.jobs import all_handlers
@@ -19,6 +19,8 @@ from workers.payers.limits import LimitsByPayer
 from workers.runtime import Job, JobHandler, Outcome
 
 CLAIM = "CLM-D-1"
+PAYER = "999999"
+QUICK = PayerLimits(per_minute=None, threshold=2, needs_proof=False)
 FIRST, SECOND = 101, 202
 SEND = "submit-claim"
 DECIDE = "retry-submission-backoff"

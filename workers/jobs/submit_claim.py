@@ -19,9 +19,10 @@ from bpmn.names import ErrorCode, JobType, Variable
 from domain.claim_state import ClaimState
 from domain.decision import HELD_TO_DEADLINE
 from domain.errors import InvalidInput
-from domain.inputs import read_deadline
+from domain.inputs import read_claim_id, read_deadline, read_payer_id
 from domain.payer_status import PayerLimits, PayerState
 from domain.permission import OfAnother
+from domain.policy import Policy
 from domain.redaction import redact
 from domain.submission import AccessDenied, Answered, OwnTrouble, SendResult, Settled, Submission, settle
 from domain.verdicts import Candidate, Go, Hold, Stop
@@ -51,7 +52,8 @@ from workers.jobs.send_result import (
 from workers.jobs.sending_bars import must_wait, sending_barred
 from workers.jobs.services import Services
 from workers.payers.admission import LockedPayer, PayerChange, locked
-from workers.runtime.handler import ClaimText, JobHandler, JobInput, ShortText, typed
+from workers.policy.overrides import as_named
+from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome, Postpone, Throw
 
@@ -60,11 +62,11 @@ log = structlog.get_logger(__name__)
 
 
 class Input(JobInput):
-    """What the job reads from the process: references only."""
+    """What the job reads from the process: references only; what they must be is a rule's part."""
 
-    claim_id: ClaimText
-    payer_id: ShortText = "unknown"
-    deadline: Any = None  # what it must be is a business rule's part
+    claim_id: Any = None
+    payer_id: Any = None
+    deadline: Any = None
 
 
 SEND_ONCE = Operation(
@@ -80,10 +82,10 @@ def submit_claim(services: Services) -> JobHandler:
     async def handle(job: Job, given: Input) -> Outcome:
         policy = services.policy()
         try:
-            deadline = read_deadline(given.deadline, policy)
+            claim = await _candidate(services, given, as_named(policy, job.headers))
         except InvalidInput as refused:
             return await rejected(services, job, refused, policy)
-        return await _submit(services, job, Candidate(given.claim_id, given.payer_id, deadline))
+        return await _submit(services, job, claim)
 
     return JobHandler(
         type=JobType.SUBMIT_CLAIM,
@@ -93,6 +95,12 @@ def submit_claim(services: Services) -> JobHandler:
         time_limit=timedelta(minutes=4),
         never_cut_short=True,
     )
+
+
+async def _candidate(services: Services, given: Input, policy: Policy) -> Candidate:
+    claim_id, deadline = read_claim_id(given.claim_id, policy).value, read_deadline(given.deadline, policy)
+    known = None if given.payer_id else await services.store.look(lambda tx: tx.claims.find(claim_id))
+    return Candidate(claim_id, known.payer_id if known else read_payer_id(given.payer_id), deadline)
 
 
 async def _submit(services: Services, job: Job, claim: Candidate) -> Outcome:

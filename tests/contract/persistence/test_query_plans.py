@@ -15,7 +15,7 @@ from domain.payer_status import PayerStatus
 from domain.retention import Periods
 from domain.slots import Slot
 from persistence.audit.rejections import Rejection
-from persistence.repositories.claims import Wanted
+from persistence.repositories.claims import SentBy, Wanted
 from persistence.repositories.guides import SoughtGuides
 from persistence.repositories.idempotency import OperationKey, OperationStatus, OperationTerms
 from persistence.retention import AREAS
@@ -29,6 +29,7 @@ LONG_AGO = later(days=-2_200)
 HASHES = {f"v{n}": frozenset({"v7", "v8"}) for n in range(3_000)}
 SOUGHT = SoughtGuides(CLAIM, ["p7", "p8"], {"v7": frozenset({"v7", "v8"}), "k": frozenset({"x"})})
 ELSEWHERE = SoughtGuides(CLAIM, ["p7"], HASHES, frozenset({"p1"}))
+SENT = SentBy(CLAIM, 1, 1)
 KEY = OperationKey("1", "Task", "submit_claim", {})
 REJECTION = Rejection(7, 1, CLAIM, "RN-BIL-004", "BIL-004-V5", "Variable retryCount", NOW)
 TERMS = OperationTerms(lease=later(minutes=4) - NOW)
@@ -51,6 +52,10 @@ HOT: dict[str, Work] = {
     "lag": lambda tx: tx.outbox.lag(),
     "claim": lambda tx: tx.claims.find(CLAIM),
     "put": lambda tx: tx.claims.put(CLAIM, "p", ClaimState.FAILED, now=NOW),
+    "lock claim": lambda tx: tx.claims.lock(CLAIM),
+    "answered": lambda tx: tx.claims.answered(SENT, ClaimState.FAILED, now=NOW),
+    "accepted": lambda tx: tx.claims.accepted(SENT, "P-1", now=NOW),
+    "disown": lambda tx: tx.claims.disown(CLAIM, 1),
     "received": lambda tx: tx.claims.received(NOW, 10),
     "newest": lambda tx: tx.claims.newest(Wanted(), 10),
     "newest in a state": lambda tx: tx.claims.newest(Wanted(ClaimState.FAILED), 10),
@@ -63,6 +68,7 @@ HOT: dict[str, Work] = {
     "file": lambda tx: tx.payloads.find(CLAIM),
     "send of job": lambda tx: tx.attempts.of_job(7, CLAIM),
     "start": lambda tx: tx.attempts.start("CLM-0-0", 7, now=NOW),
+    "accepted as": lambda tx: tx.attempts.accepted_protocol(CLAIM),
     "answer lost": lambda tx: tx.attempts.answer_was_lost(CLAIM, before=3),
     "sends": lambda tx: tx.attempts.count(CLAIM),
     "sends in order": lambda tx: tx.attempts.of_claim(CLAIM),
@@ -70,6 +76,7 @@ HOT: dict[str, Work] = {
     "undone": lambda tx: tx.attempts.was_undone(CLAIM, before=3),
     "reviews": lambda tx: tx.reviews.of_claim(CLAIM),
     "teams": lambda tx: tx.reviews.teams([CLAIM, "CLM-0-0"]),
+    "last review": lambda tx: tx.reviews.last_job(CLAIM),
     "review of job": lambda tx: tx.reviews.of_job(7, CLAIM),
     "notices": lambda tx: tx.notices.of_claim(CLAIM),
     "story": lambda tx: tx.journal.of_claim(CLAIM),
@@ -77,6 +84,7 @@ HOT: dict[str, Work] = {
     "begin": lambda tx: tx.idempotency.begin(KEY, TERMS, now=NOW),
     "instance": lambda tx: tx.idempotency.find_by_process_instance("1"),
     "hanging": lambda tx: tx.idempotency.find_by_status_created_before(OperationStatus.PENDING, LONG_AGO),
+    "send under way": lambda tx: tx.payers.send_under_way(CLAIM, now=NOW),
     "lock payer": lambda tx: tx.payers.lock("p", now=NOW),
     "payer": lambda tx: tx.payers.find("p"),
     "save payer": lambda tx: tx.payers.save(PayerStatus("p", NOW)),

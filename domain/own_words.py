@@ -4,7 +4,7 @@ import re
 
 from domain.check_digits import holds_personal
 
-_NUMBER = re.compile(r"(?=(?:[^0-9]*[0-9]){3})[A-Za-z0-9][A-Za-z0-9./_\-]{0,19}", re.ASCII)
+_NUMBER = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9./_\-]{0,19}", re.ASCII)
 
 
 class OwnWords(str):

@@ -12,7 +12,7 @@ from gateways.tiss.glosas import glosa_code, glosa_meaning
 from gateways.tiss.hash import HashError, hash_agrees
 from gateways.tiss.names import FaultWord, local
 
-_NUMBER = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_\-]{0,11}", re.ASCII)
+_NUMBER = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9./_\-]{0,11}", re.ASCII)
 _GUIDE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./_\-]{0,19}", re.ASCII)
 _BETWEEN_WORDS = re.compile(r"[^\w./\-]+")
 DESCRIPTION_MAX = 500
@@ -22,7 +22,7 @@ _STATUS = re.compile(r"\d{1,2}", re.ASCII)
 
 
 def is_protocol(text: str) -> bool:
-    """Whether the text has the form in which we read protocol numbers (st_texto12, no blanks)."""
+    """Whether the text has the form in which we read protocol numbers (st_texto12, a digit, no blanks)."""
     return _NUMBER.fullmatch(text) is not None
 
 

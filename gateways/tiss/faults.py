@@ -150,6 +150,11 @@ def failure(code: str, *, said: str = "", retry_after: timedelta | None = None) 
             return replace(final, error=error, code=code)
 
 
+def is_own_sentence(text: str, code: str | None) -> bool:
+    """Whether the text is what this table says of the code, wherever it has been since."""
+    return code is not None and text == failure(code).error
+
+
 def http_failure(status: int, *, said: str = "", retry_after: timedelta | None = None) -> Failure:
     """The result of an HTTP status; uncommon ones count as the common one of their family."""
     code = f"HTTP:{status}"

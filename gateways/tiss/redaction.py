@@ -9,7 +9,7 @@ from lxml import etree
 from domain.catalog import plain
 from domain.check_digits import holds_personal
 from domain.redaction import REMOVED, shorten
-from gateways.tiss.names import local
+from gateways.tiss.names import FaultWord, TransactionKind, local
 
 # everything not listed is removed: a new version's new field is personal until somebody says otherwise
 _KEPT = frozenset(
@@ -41,7 +41,16 @@ _KEPT = frozenset(
         "valorLiberado",
     }
 )
-_WORDS = frozenset({"tipoTransacao", "tissFault", "faultcode"})  # kept without a digit too
+_PREFIX, _SIDE = (
+    "soap|soapenv|SOAP-ENV|env|s|S",
+    "Client|Server|Sender|Receiver|VersionMismatch|MustUnderstand",
+)
+_FORMS = {  # of those that are not numbers
+    "tipoTransacao": re.compile("|".join(TransactionKind)),
+    "tissFault": re.compile("|".join(FaultWord)),
+    "faultcode": re.compile(rf"(?:(?:{_PREFIX}):)?(?:{_SIDE})"),
+    "hash": re.compile(r"[0-9A-Fa-f]{32}", re.ASCII),
+}
 _PERSONAL = frozenset(
     {
         "numeroCarteira",
@@ -105,6 +114,8 @@ def _shown(element: etree._Element) -> str | None:
 
 
 def _is_business(name: str, text: str) -> bool:
-    if name not in _KEPT or not _PLAIN.fullmatch(text) or holds_personal(text):
-        return False
-    return name in _WORDS or any(letter.isdigit() for letter in text)
+    if form := _FORMS.get(name):
+        return form.fullmatch(text) is not None
+    digits, letters = (sum(map(kind, text)) for kind in (str.isdigit, str.isalpha))
+    is_number = digits > letters and _PLAIN.fullmatch(text) is not None
+    return name in _KEPT and is_number and not holds_personal(text)

@@ -15,6 +15,8 @@ from tests.support.builders import NOW, later
 from tests.support.payer_stage import Scene
 from workers.runtime import Complete, Fail, Incident, Job, Throw
 
+SPENT = "Maximum of 5 retries exceeded"
+
 
 @pytest.fixture
 def scene(store: Store) -> Scene:
@@ -80,12 +82,12 @@ async def test_whoever_decides_is_shown_that_the_payer_may_have_it(
 ) -> None:
     scene.answer = AnswerLost("TIMEOUT - no answer", "NET:READ_TIMEOUT")
     await scene.submit(1)
-    variables = {"claimId": "CLM-D-1", "reviewReason": given, "retryReason": "Enough"}
+    variables = {"claimId": "CLM-D-1", "reviewReason": given, "retryReason": SPENT}
     await scene.handler("open-review").handle(Job(3, "open-review", "Task", 1, 3, {}, variables))
     async with scene.store.reading() as tx:
         [review] = await tx.reviews.of_claim("CLM-D-1")
         claim = await tx.claims.find("CLM-D-1")
-    hint = "Enough; the payer may have it, an answer was lost: ask the payer before it is sent again"
+    hint = f"{SPENT}; the payer may have it, an answer was lost: ask the payer before it is sent again"
     assert review == Review("CLM-D-1", 0, shown, hint)
     assert claim
     assert claim.reason == shown

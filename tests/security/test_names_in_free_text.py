@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +14,12 @@ from domain.decision import RetryRequest, decide, find
 from domain.events import events_of, payload
 from domain.outputs import audit_record, bpmn_error, output_variables
 from tests.support.foreign_texts import CODES, SECRETS, TEXTS
-from tests.unit.domain.deciding import BIL_004, BIL_005, CLAIM, NOW, decided
+from workers.policy import load_policy
+from workers.policy.ruling import Question, rule
 
+BIL_004, BIL_005 = (load_policy().under(name) for name in ("RN-BIL-004", "RN-BIL-005"))
+NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
+CLAIM = "CLM-001-123"
 WORDS = [word for entries in (BIL_004.catalog.permanent_words, BIL_004.catalog.transient_words)
          for word, _ in entries]  # fmt: skip
 KNOWN_CODES = sorted(BIL_004.catalog.codes)
@@ -29,7 +34,13 @@ def told(text: str, code: str | None, retry_count: int = 0) -> str:
     """Everything that a decision tells anybody."""
     told = []
     for policy in (BIL_004, BIL_005):
-        decision = decided(text, policy, submissionErrorCode=code, retryCount=retry_count)
+        given = {
+            "claimId": CLAIM,
+            "submissionError": text,
+            "submissionErrorCode": code,
+            "retryCount": retry_count,
+        }
+        decision = rule(Question(given, {}), policy, NOW).decision
         told += [output_variables(decision, policy.profile), audit_record(decision, policy.profile)]
         told += [payload(event) for event in events_of(decision, policy.profile)]
         told += [asdict(decision.finding)]

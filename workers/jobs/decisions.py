@@ -13,7 +13,7 @@ from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
 from domain.legible import legible
 from domain.redaction import bound
-from gateways.tiss.faults import failure
+from gateways.tiss.faults import is_own_sentence
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.draft import DecisionDraft
 from persistence.repositories.free_texts import FreeText, TextSource, sealed_text
@@ -99,7 +99,7 @@ def _free_text(services: Services, job: Job, draft: DecisionDraft) -> FreeText |
     text, told = job.variables.get(Variable.SUBMISSION_ERROR), draft.decision
     if services.cipher is None or not isinstance(text, str) or text == told.last_error:
         return None
-    if told.error_code and text == failure(told.error_code).error:
+    if is_own_sentence(text, told.error_code):
         return None
     now, words = told.decided_at, bound(legible(text))
     return sealed_text(services.cipher, draft.claim_id, TextSource.MODEL, words, now=now) if words else None

@@ -10,7 +10,8 @@ from domain.catalog import Catalog, ErrorClassification, Finding
 from domain.classification import UNKNOWN_ERROR, classify, known_code
 from domain.own_words import OwnWords, is_business_number
 from domain.rendering import render
-from domain.submission import Accepted, Glosa, OwnTrouble, NotTaken, SendResult, Submission
+from domain.submission import Accepted, Glosa, NotTaken, OwnTrouble, SendResult, Submission
+from gateways.tiss.faults import is_own_sentence
 from persistence.repositories.free_texts import TextSource, sealed_text
 from persistence.store import Transaction
 from workers.jobs.services import Services
@@ -55,7 +56,7 @@ class PlainSpeakingGateway:
 
 def in_own_words(result: NotTaken, catalog: Catalog) -> NotTaken:
     """The result as we may tell it; words that are not ours become what the payer said."""
-    if isinstance(result.error, OwnWords):
+    if isinstance(result.error, OwnWords) or is_own_sentence(result.error, result.code):
         return result
     code = known_code(catalog, result.code)
     said = " ".join(filter(None, (result.error, result.said)))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from bpmn.names import JobType, Variable
@@ -13,6 +14,7 @@ from domain.policy import Policy
 from domain.reviews import ReviewReason
 from gateways.tiss.answers import is_protocol
 from gateways.tiss.glosas import glosa_meaning
+from persistence.store import Transaction
 from workers.jobs.payer_words import told
 from workers.jobs.services import Services
 from workers.policy.overrides import REMEDY
@@ -57,7 +59,7 @@ def guarded(handler: JobHandler, services: Services) -> JobHandler:
     async def handle(job: Job) -> Outcome:
         if wrong := _misshapen(job.variables):
             return Incident(f"{job.type}: {wrong}. {REMEDY}")
-        return await handler.handle(replace(job, variables=_told(job.variables, services.policy())))
+        return await handler.handle(replace(job, variables=await _in_own_words(job.variables, services)))
 
     return replace(handler, handle=handle)
 
@@ -70,19 +72,31 @@ def _misshapen(variables: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _told(variables: Mapping[str, Any], policy: Policy) -> dict[str, Any]:
+async def _in_own_words(given: Mapping[str, Any], services: Services) -> dict[str, Any]:
     """The variables, with nothing but our own words in those that are texts for people."""
-    payer = variables.get(Variable.PAYER_ID)
-    catalog = policy.for_payer(payer if isinstance(payer, str) else None).catalog
-    own = dict(variables)
+    own, policy = dict(given), services.policy()
     if isinstance(error := own.get(Variable.SUBMISSION_ERROR), str) and error:
-        code = own.get(Variable.SUBMISSION_ERROR_CODE)
-        own[Variable.SUBMISSION_ERROR] = explained(
-            told(catalog, legible(error), code if isinstance(code, str) else None)
-        )
+        own[Variable.SUBMISSION_ERROR] = await _own_error(legible(error), given, services)
     if isinstance(reason := own.get(Variable.RETRY_REASON), str) and not is_reason(reason, policy):
         own[Variable.RETRY_REASON] = None
     return own
+
+
+async def _own_error(error: str, given: Mapping[str, Any], services: Services) -> str:
+    """What our own record of the claim's last send says of the same error; else what may be told of it."""
+    payer, code = (given.get(name) for name in (Variable.PAYER_ID, Variable.SUBMISSION_ERROR_CODE))
+    catalog = services.policy().for_payer(payer if isinstance(payer, str) else None).catalog
+    outward = told(catalog, error, code if isinstance(code, str) else None)
+    last = await services.store.look(partial(_last_failure, claim_id=str(given.get(Variable.CLAIM_ID))))
+    if last and told(catalog, *last) == outward:
+        return last[0]
+    return explained(outward)
+
+
+async def _last_failure(tx: Transaction, *, claim_id: str) -> tuple[str, str | None] | None:
+    sends = await tx.attempts.of_claim(claim_id)
+    facts = sends[-1].result if sends else None
+    return (facts["error"], facts.get("code")) if facts and "error" in facts else None
 
 
 def explained(rendered: str) -> str:

@@ -11,6 +11,7 @@ from domain.errors import Trouble
 UNREACHABLE = (DBAPIError, PoolTimeoutError, OSError)
 DISK_FULL = ("53100", "SQLITE_FULL")
 TOO_SLOW = "57014"
+FORBIDDEN = "42501"
 LOCKED = ("55P03", "40P01", "SQLITE_BUSY", "SQLITE_LOCKED")
 PASSING = (
     *("08", "40", "53", "55P03", "57P", TOO_SLOW, "58"),
@@ -61,6 +62,11 @@ def _advice(error: BaseException) -> str:
     if _code(error).startswith(DISK_FULL):
         return "The database's disk is full: make room there; nothing is lost, and work goes on by itself."
     kind = type(error).__name__
+    if _code(error) == FORBIDDEN:
+        return (
+            "The database does not let our role do this: run persistence/roles.sql again after a migration; "
+            "what is past its period is removed under the role of RETENTION_DATABASE_URL."
+        )
     if isinstance(error, IntegrityError):
         return (
             f"The work contradicts a row that is there already ({kind}): somebody else was faster; ask again."

@@ -7,7 +7,7 @@ import typer
 
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
-from workers.app.composition import clock_check, shared_clock
+from workers.app.composition import clock_check, opened_for_retention, shared_clock
 from workers.cli.application import DecidedClaimArgument, with_store
 from workers.config.settings import read_settings
 from workers.upkeep.retention import apply, preview, set_due_anchors
@@ -32,7 +32,8 @@ def run(
             return
         await clock_check(settings, clock).agreed()
         await set_due_anchors(store, now)
-        _report(await apply(store, periods, now), "removed")
+        async with opened_for_retention(settings, store) as remover:
+            _report(await apply(remover, periods, now), "removed")
 
     with_store(go, settings)
 

@@ -10,10 +10,11 @@ from workers.config.topic import Topic
 
 
 class RetentionSettings(Topic):
-    """Years and days, with the least that the rules allow."""
+    """Years and days, with the least that the rules allow; and who removes, where workers may not."""
 
     model_config = SettingsConfigDict(env_prefix="RETENTION_")
 
+    database_url: str | None = Field(default=None, repr=False)
     log_years: float = Field(default=LOG_YEARS_AT_LEAST, ge=LOG_YEARS_AT_LEAST)
     history_years: float = Field(default=5, ge=5)
     error_analysis_years: float | None = Field(default=None, gt=0)

@@ -34,7 +34,8 @@ def nobody_to_tell() -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """Handed to every handler's factory; without a cipher no file is sent and no operation's result is kept.
-    Without `guides` a refused guide never proves that a claim arrived.
+    Without `guides` a refused guide never proves that a claim arrived. What is past its period is removed by
+    `retention_store` where there is one, since workers may have no right to.
 
     `stopwatch` counts seconds that pass by themselves, whatever is done to clocks. `doubt` is told when the
     database may be away.
@@ -48,6 +49,7 @@ class Services:
     payer_limits: LimitsByPayer
     cipher: Cipher | None = None
     guides: GuideSearch | None = None
+    retention_store: Store | None = None
     periods: Periods = field(default_factory=Periods)
     clock_check: ClockCheck = field(default_factory=ClockCheck)
     idempotency: IdempotencySettings = field(default_factory=IdempotencySettings)

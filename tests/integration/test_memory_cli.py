@@ -22,6 +22,7 @@ from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.integration.intake_stage import FILE
 from tests.support.builders import CLAIM, NOW, REFUSAL, draft
+from tests.support.databases import KEYS
 from tests.support.earlier_rules import record_as_before, said_otherwise
 from tests.support.services import services
 from tests.support.tiss_samples import DOCTOR
@@ -53,7 +54,8 @@ class Terminal:
     """Runs `reenvio` commands against one database."""
 
     def __init__(self, url: str, home: Path) -> None:
-        self._environment = os.environ | {"DATABASE_URL": url, "REENVIO_HOME": str(home), "REDIS_URL": ""}
+        given = {"DATABASE_URL": url, "REENVIO_HOME": str(home), "REDIS_URL": "", "ENCRYPTION_KEYS": KEYS}
+        self._environment = os.environ | given
 
     async def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
         child = await asyncio.create_subprocess_exec(

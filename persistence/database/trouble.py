@@ -12,6 +12,7 @@ UNREACHABLE = (DBAPIError, PoolTimeoutError, OSError)
 DISK_FULL = ("53100", "SQLITE_FULL")
 TOO_SLOW = "57014"
 NO_FIT = "22"
+FORBIDDEN = "42501"
 LOCKED = ("55P03", "40P01", "SQLITE_BUSY", "SQLITE_LOCKED")
 PASSING = (
     *("08", "40", "53", "55P03", "57P", TOO_SLOW, "58"),
@@ -66,6 +67,11 @@ def _advice(error: BaseException) -> str:
         return (
             f"A value does not fit where it is to be kept ({kind}): it is too long, too large or no text. "
             "Correct what was given; the database is well."
+        )
+    if _code(error) == FORBIDDEN:
+        return (
+            "The database does not let our role do this: run persistence/roles.sql again after a migration; "
+            "what is past its period is removed under the role of RETENTION_DATABASE_URL."
         )
     if isinstance(error, IntegrityError):
         return (

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import environment
+from tests.support.databases import KEYS
 
 PROGRAM = """
 import typer
@@ -33,7 +34,7 @@ class Terminal:
     """Runs `reenvio` commands against one database."""
 
     def __init__(self, url: str, home: Path) -> None:
-        self._environment = dict(environment(home, DATABASE_URL=url))
+        self._environment = dict(environment(home, DATABASE_URL=url, ENCRYPTION_KEYS=KEYS))
 
     async def run(self, *arguments: str, **given: str) -> tuple[int, str, str]:
         child = await asyncio.create_subprocess_exec(

@@ -23,13 +23,14 @@ from gateways.sink import EventSink, SinkError
 from gateways.zeebe import engine
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext, ZeebeConnection, open_channel
+from persistence.audit.seals import seals_of
 from persistence.clock import DatabaseClock
 from persistence.database.engine import lacks_file, open_database
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import require_key
 from persistence.migrations import is_new_enough, migrate
 from persistence.store import Store
-from workers.app.ciphers import opened_cipher
+from workers.app.ciphers import keys_as_given, opened_cipher
 from workers.app.logs import log_event
 from workers.app.metrics import RelayMetrics, RuntimeMetrics
 from workers.app.private_files import EVENTS_FILE, keep_private
@@ -71,6 +72,7 @@ class App:
 
     settings: Settings
     store: Store
+    retention_store: Store
     channel: grpc.aio.Channel
     commands: ZeebeCommands
     messages: ClaimMessages
@@ -102,6 +104,7 @@ class App:
         """What handlers work with; `doubt` is told when the database may be away."""
         return Services(
             store=self.store,
+            retention_store=self.retention_store,
             clock=self.clock,
             payer=self.payer,
             practice=self.settings.payers.practises,
@@ -168,15 +171,18 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
     terms, practice = intake_terms(settings, policy.current().zone), practice_payer(files)
     async with (
         open_channels(files.file, files.trace_dir, environment=settings.environment) as channels,
-        opened_store(settings) as store,
+        opened_store(settings) as opened,
+        opened_for_retention(settings, opened) as retention_store,
         open_channel(cluster.connection) as channel,
     ):
-        commands, cipher = ZeebeCommands(channel), await opened_cipher(settings, store)
+        commands, cipher = ZeebeCommands(channel), await opened_cipher(settings, opened)
+        store = opened.sealed_with(seals_of(cipher))
         machine = cluster.clock
         clock = shared_clock(settings, store, machine) if isinstance(machine, WallClock) else machine
         yield App(
             settings=settings,
             store=store,
+            retention_store=retention_store,
             channel=channel,
             commands=commands,
             messages=ClaimMessages(store, commands),
@@ -209,7 +215,10 @@ Opening = Callable[[Settings, Cluster], AbstractAsyncContextManager[App]]
 
 @asynccontextmanager
 async def opened_store(settings: Settings) -> AsyncIterator[Store]:
-    """The database with the schema that this version needs; a newer one is made to suit it."""
+    """The database with the schema that this version needs; a newer one is made to suit it.
+
+    Audit events are sealed and checked with the keys that are here already.
+    """
     if lacks_file(settings.database):
         raise SettingsError("There is no database yet: run `reenvio migrate` or `reenvio up`.")
     keep_private(settings)
@@ -219,6 +228,19 @@ async def opened_store(settings: Settings) -> AsyncIterator[Store]:
             raise SettingsError(
                 "The database's schema is missing or older than this version: run `reenvio migrate`."
             )
+        yield Store(database, seals_of(keys_as_given(settings)))
+    finally:
+        await database.dispose()
+
+
+@asynccontextmanager
+async def opened_for_retention(settings: Settings, store: Store) -> AsyncIterator[Store]:
+    """The same database under the role that may remove what is past its period, where one is set."""
+    if settings.retention.database_url is None:
+        yield store
+        return
+    database = open_database(settings.retention.database_url)
+    try:
         yield Store(database)
     finally:
         await database.dispose()

@@ -1,4 +1,4 @@
-"""`reenvio audit show | verify | export`: what was decided, whether it still says so, and a copy of it."""
+"""`reenvio audit show | verify | anchor | export | roles`: what was done, and whether it still says so."""
 
 import json
 import os
@@ -9,11 +9,14 @@ from typing import Annotated
 
 import typer
 
+import persistence
 from gateways.tiss.excerpt import Excerpt, WantedPerson, excerpt
 from persistence.audit.chain import AuditEvent
+from persistence.audit.checkpoints import Checkpoint, read_checkpoint
+from persistence.audit.notes import payer_chain
 from persistence.audit.rejections import instance_chain
 from persistence.repositories.payloads import open_payload
-from persistence.store import Store
+from persistence.store import Store, Transaction
 from workers.app.ciphers import keys_as_given
 from workers.cli.application import DecidedClaimArgument, OptionalDecidedClaim, with_store
 from workers.cli.output import tell
@@ -21,25 +24,35 @@ from workers.config.settings import read_settings
 
 FOUND = 1
 OWNER_ONLY = 0o600
+ROLES = Path(persistence.__file__).with_name("roles.sql")
 NOT_AGAIN = "today's would decide otherwise; their chain, order and limits hold, unless named above"
+CLOSED_IN = "bear no seal of a key that is set (older, or of an older key); signed anchors prove them"
 InstanceOption = Annotated[
     int | None, typer.Option("--instance", min=1, help="A process instance's key, as Operate shows it.")
 ]
-audit_app = typer.Typer(help="Show, verify and export the audit trail.", no_args_is_help=True)
+PayerOption = Annotated[str | None, typer.Option("--payer", help="What people ordered for this payer.")]
+AnchorOption = Annotated[
+    Path | None, typer.Option("--anchor", help="Hold the trail against what `audit anchor` printed earlier.")
+]
+OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="A file instead of the terminal.")]
+audit_app = typer.Typer(help="Show, verify, anchor and export the audit trail.", no_args_is_help=True)
 
 
 @audit_app.command()
-def show(claim: OptionalDecidedClaim = None, instance: InstanceOption = None) -> None:
-    """A claim's audit events, in order; or those of a process instance whose input named no claim."""
-    if (claim is None) == (instance is None):
-        raise typer.BadParameter("name a claim, or a process instance by --instance")
-    chain = claim.value if claim else instance_chain(instance or 0)
+def show(
+    claim: OptionalDecidedClaim = None, instance: InstanceOption = None, payer: PayerOption = None
+) -> None:
+    """A claim's audit events, in order; those of an instance whose input named no claim; a payer's orders."""
+    chains = [claim and claim.value, instance and instance_chain(instance), payer and payer_chain(payer)]
+    if len(named := [chain for chain in chains if chain]) != 1:
+        raise typer.BadParameter("name a claim, a process instance by --instance, or a payer by --payer")
+    chain = named[0]
 
     async def go(store: Store) -> None:
         async with store.reading() as tx:
             events = await tx.audit.of_claim(chain)
         if not events:
-            tell(f"Nothing was decided about {chain} here.", err=True)
+            tell(f"Nothing is in the trail of {chain} here.", err=True)
             raise typer.Exit(FOUND)
         for event in events:
             tell(_line(event))
@@ -48,18 +61,21 @@ def show(claim: OptionalDecidedClaim = None, instance: InstanceOption = None) ->
 
 
 @audit_app.command()
-def verify() -> None:
-    """Recompute every hash, every wait and every decision; exit 1 when anything is not as it was."""
+def verify(anchor: AnchorOption = None) -> None:
+    """Recompute every hash, seal, wait and decision; exit 1 when anything is not as it was."""
+    kept = read_checkpoint(_text_of(anchor)) if anchor else None
 
     async def go(store: Store) -> None:
         found = 0
         async with store.reading() as tx:
-            async for problem in tx.verification.problems(await tx.time()):
+            async for problem in tx.verification.problems(await tx.time(), kept):
                 tell(f"{problem.where}: {problem.what}")
                 found += 1
             tally = tx.verification.tally
         seen = f"{tally.events} events, {tally.decisions} decisions, {tally.anchors} daily anchors"
         tell(f"{seen}: {f'{found} problems' if found else 'all as they were written'}.")
+        if tally.closed_in:
+            tell(f"{tally.closed_in} events {CLOSED_IN}.")
         if earlier := tally.not_decided_again:
             tell(f"{earlier} decisions were made by an earlier version of the rules: {NOT_AGAIN}.")
         raise typer.Exit(FOUND if found else 0)
@@ -68,11 +84,30 @@ def verify() -> None:
 
 
 @audit_app.command()
+def anchor(output: OutputOption = None) -> None:
+    """Print one signed line about the whole trail; keep it where nobody who can change the database can."""
+
+    async def go(store: Store) -> None:
+        made = await store.run(_checkpoint)
+        _write([made.text + "\n"], output)
+
+    with_store(go)
+
+
+async def _checkpoint(tx: Transaction) -> Checkpoint:
+    return await tx.checkpoints.make(await tx.time())
+
+
+@audit_app.command()
+def roles() -> None:
+    """Print the SQL of the two PostgreSQL roles: workers that append, and retention that removes."""
+    typer.echo(ROLES.read_text(encoding="utf-8"), nl=False)
+
+
+@audit_app.command()
 def export(
     claim: DecidedClaimArgument,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A file instead of the terminal.")
-    ] = None,
+    output: OutputOption = None,
     card: Annotated[str | None, typer.Option(help="Only the person with this numeroCarteira.")] = None,
     guide: Annotated[str | None, typer.Option(help="Only the person whose guide has this number.")] = None,
     whole_batch: Annotated[bool, typer.Option("--whole-batch", help="All persons of the batch.")] = False,
@@ -96,6 +131,14 @@ def export(
         tell(f"{len(lines)} records of {claim}.", err=True)
 
     with_store(go, settings)
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise typer.BadParameter(f"{file} cannot be read ({why}).", param_hint="--anchor") from error
 
 
 def _write(lines: Sequence[str], output: Path | None) -> None:

@@ -8,7 +8,7 @@ import typer
 from domain.operators import Attribution
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
-from workers.app.composition import clock_check, shared_clock
+from workers.app.composition import clock_check, opened_for_retention, shared_clock
 from workers.cli.application import DecidedClaimArgument, with_store
 from workers.cli.operator import (
     FOR_GOOD,
@@ -49,9 +49,12 @@ def run(
             return
         await clock_check(settings, clock).agreed()
         require_yes(f"{sum(counted.values())} records past their period are removed. {FOR_GOOD}", yes=yes)
-        async with ordered(store, "retention run", Subject(), given, now):
+        async with (
+            ordered(store, "retention run", Subject(), given, now),
+            opened_for_retention(settings, store) as remover,
+        ):
             await set_due_anchors(store, now)
-            _report(await apply(store, periods, now), "removed")
+            _report(await apply(remover, periods, now), "removed")
 
     with_store(go, settings)
 

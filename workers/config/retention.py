@@ -12,10 +12,11 @@ YEARS_AT_MOST = 1_000
 
 
 class RetentionSettings(Topic):
-    """Years and days, with the least that the rules allow."""
+    """Years and days, with the least that the rules allow; and who removes, where workers may not."""
 
     model_config = SettingsConfigDict(env_prefix="RETENTION_")
 
+    database_url: str | None = Field(default=None, repr=False)
     log_years: float = Field(default=LOG_YEARS_AT_LEAST, ge=LOG_YEARS_AT_LEAST, le=YEARS_AT_MOST)
     history_years: float = Field(default=5, ge=5, le=YEARS_AT_MOST)
     error_analysis_years: float | None = Field(default=None, gt=0, le=YEARS_AT_MOST)

@@ -36,7 +36,7 @@ def apply_retention(services: Services) -> JobHandler:
     """Daily: what is past its period goes, unless it is on legal hold."""
 
     async def remove(now: datetime) -> int:
-        removed = await apply(services.store, services.periods, now)
+        removed = await apply(services.retention_store or services.store, services.periods, now)
         if counted := {name.replace(" ", "_"): number for name, number in removed.items() if number}:
             log.info("retention_applied", **counted)
         return sum(removed.values())

@@ -40,7 +40,8 @@ def nobody_to_tell() -> None:
 class Services:
     """Handed to every handler's factory; without a cipher no file is sent and no operation's result is kept.
     Without `guides` a refused guide never proves that a claim arrived. `practice` says that the payer only
-    plays one: it never answers for a claim that was handed in.
+    plays one: it never answers for a claim that was handed in. What is past its period is removed by
+    `retention_store` where there is one, since workers may have no right to.
 
     `stopwatch` counts seconds that pass by themselves, whatever is done to clocks. `doubt` is told when the
     database may be away. `process_runs` asks the engine for a process instance.
@@ -55,6 +56,7 @@ class Services:
     practice: bool = False
     cipher: Cipher | None = None
     guides: GuideSearch | None = None
+    retention_store: Store | None = None
     periods: Periods = field(default_factory=Periods)
     clock_check: ClockCheck = field(default_factory=ClockCheck)
     idempotency: IdempotencySettings = field(default_factory=IdempotencySettings)

@@ -13,7 +13,7 @@ from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.support.builders import NOW, later
 from tests.support.payer_stage import Scene
-from workers.runtime import Complete, Fail, Incident, Job, Throw
+from workers.runtime import Complete, Incident, Job, Throw
 
 SPENT = "Maximum of 5 retries exceeded"
 

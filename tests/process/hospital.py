@@ -19,9 +19,9 @@ from persistence.database.engine import sqlite_url
 from persistence.encryption.keys import made_cipher
 from persistence.repositories.claims import ClaimRow
 from tests.process.stage import eventually
+from tests.support.command_line import environment
 from tests.support.orders import answered
 from tests.support.payers_file import payers_file
-from tests.support.command_line import environment
 from tests.support.tiss_samples import CARD, DOCTOR, PAYER, file_bytes, file_text
 from workers.api import serving_api
 from workers.app.composition import App, Cluster, embedded, migrate_database, running

@@ -22,8 +22,8 @@ from persistence.encryption.cipher import Cipher
 from persistence.repositories.payloads import seal_payload
 from tests.process.records import Record
 from tests.process.stage import Claim, Stage, eventually
-from tests.support.orders import answered
 from tests.support.command_line import environment
+from tests.support.orders import answered
 from workers.payers.limits import LimitsByPayer
 
 DENIED = AccessDenied("UNAUTHORIZED - login or password is wrong", "FAULT:LoginInvalido")

@@ -26,8 +26,8 @@ from persistence.database.engine import sqlite_url
 from persistence.repositories.claims import ClaimRow
 from tests.process.hospital import claim_file, claim_id
 from tests.process.stage import restart
-from tests.support.payers_file import payers_file
 from tests.support.command_line import environment
+from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import PAYER
 from workers.app.composition import App, embedded, migrate_database, running
 from workers.claims.examination import ClaimFile

@@ -15,8 +15,8 @@ from gateways.zeebe.connection import Plaintext
 from persistence.repositories.claims import Arrival, ClaimRow
 from persistence.repositories.payloads import seal_payload
 from tests.support.builders import NOW, later
-from tests.support.faults.messages import message_broker
 from tests.support.command_line import reenvio
+from tests.support.faults.messages import message_broker
 from tests.support.tiss_samples import file_bytes, file_text
 from workers.api import serving_api
 from workers.app.composition import App, Cluster, migrate_database, running

@@ -21,9 +21,9 @@ from gateways.clock import WallClock
 from gateways.zeebe.connection import Plaintext
 from persistence.encryption.keys import KEY_FILE, cipher_of, new_key
 from tests.support.builders import NOW
+from tests.support.command_line import reenvio
 from tests.support.faults.messages import message_broker
 from tests.support.payers_file import payers_file
-from tests.support.command_line import reenvio
 from tests.support.tiss_samples import PAYER, file_bytes, file_text
 from workers.app.composition import App, Cluster, claims_flowing, migrate_database, running
 from workers.app.serving import worker_probes

@@ -57,7 +57,6 @@ from workers.upkeep.keys import KeyWatch
 from workers.upkeep.relay import Relay, RelayTerms
 
 
-
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """Which engine to work with, and the clock it lives by."""

@@ -16,8 +16,8 @@ from workers.app.composition import App, jitter, opened_sink, opened_store, rela
 from workers.app.probes import free_descriptors, probes, serving_probes
 from workers.config.settings import Settings
 from workers.policy import PolicySource
-from workers.runtime.loop_watch import watched_loop
 from workers.runtime import Worker
+from workers.runtime.loop_watch import watched_loop
 from workers.upkeep.sinks import check_sink
 
 log = structlog.get_logger(__name__)

@@ -14,7 +14,8 @@ from rich.progress import track
 from domain.errors import Trouble
 from domain.refusals import Refusal
 from gateways.clock import WallClock
-from workers.app.composition import App, claims_flowing, intake_terms, keys_as_given
+from workers.app.ciphers import keys_as_given
+from workers.app.composition import App, claims_flowing, intake_terms
 from workers.app.logs import configure_logs
 from workers.claims.examination import ClaimFile, Reader
 from workers.claims.intake import Intake, KnownClaim

@@ -9,7 +9,7 @@ from domain.legible import legible
 from gateways.clock import WallClock
 from persistence.repositories.free_texts import FreeText
 from persistence.store import Store, Transaction
-from workers.app.composition import keys_as_given
+from workers.app.ciphers import keys_as_given
 from workers.cli.application import DecidedClaimArgument, with_store
 from workers.config.settings import read_settings
 

@@ -6,7 +6,6 @@ import pytest
 
 from tests.support.command_line import reenvio
 from tests.support.payers_file import payers_file
-from tests.support.command_line import reenvio
 from tests.support.tiss_samples import CARD, PAYER, file_bytes, file_text
 
 PAYERS = f'[payers.{PAYER}]\nendpoint = "https://payer.example"\nversion = "4.03.00"\n'

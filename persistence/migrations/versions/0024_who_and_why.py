@@ -9,7 +9,7 @@ from alembic import op
 from persistence.tables.types import BigId, UtcDateTime
 
 revision = "0024"
-down_revision = "0019"
+down_revision = "0023"
 branch_labels = None
 depends_on = None
 

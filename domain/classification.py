@@ -19,7 +19,7 @@ UNKNOWN_REFUSAL = "UNKNOWN_REFUSAL"
 NOT_UNDERSTOOD = f"{UNKNOWN_ERROR} (NOT_IN_CATALOG)"
 """The long form of an error that no entry matches, for catalogs that have a word in the short one."""
 
-UNNUMBERED = "0000"
+_NO_NUMBER = "0000"
 _SCHEMES = {"HTTP": re.compile(r"[1-5]\d\d", re.ASCII), "TISS": re.compile(r"\d{4}", re.ASCII)}
 _REFUSAL = re.compile(r"\d{1,6}", re.ASCII)
 _ENDS = r"(?![^\W_]|[.,\-/_]\d)"
@@ -107,7 +107,7 @@ def known_code(catalog: Catalog, code: str | None) -> str | None:
     form = _SCHEMES.get(scheme, _REFUSAL if scheme in catalog.refusals else None)
     if form and form.fullmatch(number):
         return f"{scheme}:{number}"
-    return f"{scheme}:{UNNUMBERED}" if scheme in catalog.refusals else None
+    return f"{scheme}:{_NO_NUMBER}" if scheme in catalog.refusals else None
 
 
 def _by_code(catalog: Catalog, code: str, origin: Origin) -> Finding | None:

@@ -177,24 +177,14 @@ class _Basis(TypedDict):
     error_code: str | None
 
 
-def told_error(request: RetryRequest, policy: Policy) -> str:
-    """What may be told of the request's error; an empty one stays empty."""
-    return render(policy.catalog, find(request, policy)) if request.submission_error else ""
-
-
-def told_code(request: RetryRequest, policy: Policy) -> str | None:
-    """What may be told of the request's error code."""
-    held = request.error_code == HELD_TO_DEADLINE
-    return HELD_TO_DEADLINE if held else known_code(policy.catalog, request.error_code)
-
-
 def _basis(request: RetryRequest, policy: Policy, now: datetime) -> _Basis:
+    finding, held = find(request, policy), request.error_code == HELD_TO_DEADLINE
     return {
         "claim_id": request.claim_id,
         "max_retries": policy.limits.max_retries,
-        "finding": find(request, policy),
-        "last_error": told_error(request, policy),
-        "error_code": told_code(request, policy),
+        "finding": finding,
+        "last_error": render(policy.catalog, finding) if request.submission_error else "",
+        "error_code": request.error_code if held else known_code(policy.catalog, request.error_code),
         "policy_version": policy.label,
         "decided_at": now,
         "last_submission_time": request.last_submission_time,

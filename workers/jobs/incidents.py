@@ -12,12 +12,12 @@ from persistence.repositories.incidents import StuckJob
 from persistence.store import Transaction
 from workers.jobs.rejections import claim_of
 from workers.jobs.services import Services
+from workers.jobs.variables import is_payer_id
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Outcome
 
 RECORDING_SECONDS = 5.0
-PAYER_ID_LENGTH = 64
 log = structlog.get_logger(__name__)
 
 
@@ -90,5 +90,4 @@ def _first_key(job: Job) -> int:
 
 def _payer_of(job: Job) -> str:
     given = job.variables.get(Variable.PAYER_ID)
-    usable = isinstance(given, str) and len(given) <= PAYER_ID_LENGTH and redact(given) == given
-    return str(given) if usable else "unknown"
+    return given if isinstance(given, str) and is_payer_id(given) else "unknown"

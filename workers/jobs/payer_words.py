@@ -16,7 +16,7 @@ from persistence.repositories.free_texts import TextSource, sealed_text
 from persistence.store import Transaction
 from workers.jobs.services import Services
 
-KEEPING_SECONDS = 5.0
+KEEPING_SECONDS = 2.0
 log = structlog.get_logger(__name__)
 
 

@@ -39,13 +39,14 @@ def _is_id(text: str) -> bool:
     return (is_claim_id(text) or is_reference(text)) and not holds_personal(text)
 
 
-def _is_payer(text: str) -> bool:
+def is_payer_id(text: str) -> bool:
+    """Whether the text can be a payer's id, and no person's name or number in a sentence."""
     return _PAYER_ID.fullmatch(text) is not None and not holds_personal(text)
 
 
 SHAPES: Mapping[str, _Shape] = {
     Variable.CLAIM_ID: _Shape(_is_id, f"a claim's own id, {CLAIM_ID_SHAPE}, without a person's number"),
-    Variable.PAYER_ID: _Shape(_is_payer, "at most 64 letters, digits and . _ -, without a person's number"),
+    Variable.PAYER_ID: _Shape(is_payer_id, "at most 64 letters, digits and . _ -, without a person's number"),
     Variable.PROTOCOL_NUMBER: _Shape(is_protocol, "at most 12 letters, digits and . / _ -"),
     Variable.REVIEW_REASON: _Shape(set(ReviewReason).__contains__, f"one of {', '.join(ReviewReason)}"),
 }

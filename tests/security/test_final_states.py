@@ -76,6 +76,15 @@ async def test_a_process_takes_over_from_one_that_the_engine_does_not_run_any_mo
     assert await desk.story() == ["failed", "taken_over", "accepted"]
 
 
+async def test_while_the_engine_does_not_say_whether_the_first_runs_the_second_waits(desk: Desk) -> None:
+    await desk.send(desk.job(SEND, FIRST), FAILED)
+    desk.engine_is_away = True
+    for _ in range(5):  # at no cost to the job
+        assert isinstance(await desk.do(desk.job(SEND, SECOND)), Postpone)
+    desk.engine_is_away, desk.gone = False, {FIRST}
+    assert isinstance(await desk.send(desk.job(SEND, SECOND), Accepted("P-1")), Complete)
+
+
 async def test_no_send_begins_while_another_of_the_claim_is_under_way(desk: Desk) -> None:
     first = await desk.begin(desk.job(SEND, FIRST))
     desk.gone.add(FIRST)

@@ -427,7 +427,7 @@ def migrated(runner: asyncio.Runner) -> Path:
 
 
 TwoProcesses.TestCase.settings = settings(
-    max_examples=60,
+    max_examples=40,
     stateful_step_count=25,
     deadline=None,
     derandomize=True,

@@ -35,6 +35,7 @@ async def test_the_stored_payer_and_not_the_variable_picks_the_recipient(
     assert outcome == Complete({"protocolNumber": "P-1"})
     assert [sent.payer_id for sent, _ in desk.payer.requests] == [PAYER]
     assert (await desk.row()).payer_id == PAYER
+    assert [status.payer_id for status in await desk.store.look(lambda tx: tx.payers.all())] == [PAYER]
 
 
 async def test_a_claim_waits_for_its_own_payer_and_not_for_the_one_that_a_variable_names(desk: Desk) -> None:

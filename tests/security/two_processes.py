@@ -9,6 +9,7 @@ from typing import Any
 
 from domain.payer_status import PayerLimits
 from domain.submission import SendResult, Submission
+from gateways.zeebe.commands import CommandRefusedError
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
@@ -53,6 +54,7 @@ class Desk:
     payer: Payer = field(default_factory=Payer)
     moment: datetime = NOW
     gone: set[int] = field(default_factory=set)
+    engine_is_away: bool = False
     keys: Iterator[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
@@ -66,6 +68,8 @@ class Desk:
         return self.moment
 
     async def runs(self, process: int) -> bool:
+        if self.engine_is_away:
+            raise CommandRefusedError("The engine does not say: UNAVAILABLE")
         return process not in self.gone
 
     def job(self, job_type: str, process: int, *, outcome: str | None = None, **variables: object) -> Job:

@@ -70,7 +70,7 @@ async def _not_now(tx: Transaction, closing: _Closing, claim: ClaimRow) -> Incid
         return None
     if until := await tx.payers.send_under_way(claim.claim_id, now=closing.now):
         return under_way(claim.claim_id, until - closing.now)
-    asked = closing.given.cancelled_wait
+    asked = closing.given.cancelled_wait if closing.state is ClaimState.CANCELLED else None
     is_meant = asked is None or claim.state.is_final or asked == await wait_of(tx, claim)
     return None if is_meant else _another_wait(claim)
 

@@ -53,7 +53,7 @@ async def _accepted_as(tx: Transaction, claim: ClaimRow) -> str | None:
 
 
 async def _end_own(tx: Transaction, job: Job, claim: ClaimRow, now: datetime) -> None:
-    if not claim.state.is_final and claim.process_instance_key == job.process_instance_key:
+    if not claim.state.is_final and claim.process_instance_key in (None, job.process_instance_key):
         await tx.claims.close(claim.claim_id, ClaimState.ACCEPTED, now=now, reason=None)
 
 

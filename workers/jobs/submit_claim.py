@@ -138,17 +138,15 @@ _Begun = Submission | Complete | Throw | Incident | Postpone
 async def _begun(services: Services, job: Job, claim: Candidate, now: datetime) -> _Begun | OfAnother:
     """Begin at the payer that the job names; where the claim was handed in for another, at that one."""
 
-    async def begin(claim: Candidate) -> _Begun | OfAnother | _HandedInFor:
+    async def begin(claim: Candidate) -> _Begun | OfAnother:
         terms = _Terms(_limits(services, claim.payer_id), services.cipher, now, services.practice)
         return await services.store.run(lambda tx: _begin(tx, job, claim, terms))
 
-    begun = await begin(claim)
-    if not isinstance(begun, _HandedInFor):
-        return begun
-    log.warning("payer_differs", claim=claim.claim_id, handed_in_for=begun.payer_id)
-    again = await begin(replace(claim, payer_id=begun.payer_id))
-    assert not isinstance(again, _HandedInFor)  # noqa: S101  # a claim's payer never changes
-    return again
+    try:
+        return await begin(claim)
+    except _PayerDiffersError as differs:
+        log.warning("payer_differs", claim=claim.claim_id, handed_in_for=differs.payer_id)
+        return await begin(replace(claim, payer_id=differs.payer_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +157,12 @@ class _Terms:
     practice: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _HandedInFor:
-    payer_id: str
+class _PayerDiffersError(Exception):
+    """Undoes what was begun at a payer that the claim was not handed in for."""
+
+    def __init__(self, payer_id: str) -> None:
+        super().__init__(payer_id)
+        self.payer_id = payer_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,14 +175,12 @@ class _Send:
     ended: datetime
 
 
-async def _begin(
-    tx: Transaction, job: Job, claim: Candidate, terms: _Terms
-) -> _Begun | OfAnother | _HandedInFor:
+async def _begin(tx: Transaction, job: Job, claim: Candidate, terms: _Terms) -> _Begun | OfAnother:
     """Record that the claim leaves, or waits; a job that knows its answer gets it back instead."""
     payer = await locked(tx, claim.payer_id, terms.limits, terms.now)
     known = await tx.claims.lock(claim.claim_id)
     if known and known.content_hash and known.payer_id != claim.payer_id:
-        return _HandedInFor(known.payer_id)
+        raise _PayerDiffersError(known.payer_id)
     bar = await sending_barred(tx, job, known, terms.now) if known else None
     if isinstance(bar, Complete):
         return bar

@@ -51,7 +51,7 @@ def show(
         async with store.reading() as tx:
             events = await tx.audit.of_claim(chain)
         if not events:
-            typer.echo(f"Nothing is in the trail of {chain} here.", err=True)
+            typer.echo(f"Nothing was decided about {chain} here.", err=True)
             raise typer.Exit(FOUND)
         for event in events:
             typer.echo(_line(event))

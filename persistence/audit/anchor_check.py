@@ -15,21 +15,17 @@ NOT_RETENTION = f"but retention removes none before {LOG_YEARS_AT_LEAST} years a
 
 @dataclass(frozen=True, slots=True)
 class AnchorCheck:
-    """All anchors, oldest first; whatever is before the newest that is signed is proven by it."""
+    """All anchors, oldest first; whatever is before the newest that is signed is proven by it.
+
+    `signed` holds the places of those that bear our signature; `proven_through` is the number of the last
+    event that one of them holds.
+    """
 
     anchors: Sequence[Anchor]
-    seals: Seals
+    judgements: Sequence[Judgement]
+    signed: Sequence[int]
+    proven_through: int
     now: datetime
-
-    @property
-    def signed(self) -> Sequence[int]:
-        """The places of the anchors that bear our signature."""
-        return [place for place, anchor in enumerate(self.anchors) if self._judged(anchor) is Judgement.TRUE]
-
-    @property
-    def proven_through(self) -> int:
-        """The number of the last event that an anchor with our signature holds."""
-        return max((self.anchors[place].last_event or 0 for place in self.signed), default=0)
 
     @property
     def pruned_through(self) -> int:
@@ -60,22 +56,27 @@ class AnchorCheck:
             yield f"it begins with event {anchor.first_event}, where {next_event} is the next"
 
     def _key_problems(self, place: int) -> Iterator[str]:
-        anchor, signed = self.anchors[place], self.signed
-        judged = self._judged(anchor)
+        anchor, judged = self.anchors[place], self.judgements[place]
         if judged is Judgement.FALSE:
             yield "its signature does not fit: it was made without the key"
         elif judged is Judgement.UNKNOWN and self._must_be_signed(place):
             yield "it bears no signature of a key that is set, and no later anchor proves it"
-        elif judged is Judgement.TRUE and place != signed[0] and anchor.unsealed:
+        elif judged is Judgement.TRUE and place != self.signed[0] and anchor.unsealed:
             yield f"{anchor.unsealed} of its events bore no seal of ours when it was set"
 
     def _must_be_signed(self, place: int) -> bool:
         """Whether nothing after it proves it; those of earlier versions were never signed."""
-        signed = self.signed
-        return place > signed[-1] if signed else self.anchors[place].last_event is not None
+        if self.signed:
+            return place > self.signed[-1]
+        return self.anchors[place].last_event is not None
 
-    def _judged(self, anchor: Anchor) -> Judgement:
-        return self.seals.judge_anchor(anchor.hash, anchor.signature, anchor.signed_with)
+
+def checked(anchors: Sequence[Anchor], seals: Seals, now: datetime) -> AnchorCheck:
+    """Look at every signature, once."""
+    judged = [seals.judge_anchor(one.hash, one.signature, one.signed_with) for one in anchors]
+    signed = [place for place, judgement in enumerate(judged) if judgement is Judgement.TRUE]
+    proven = max((anchors[place].last_event or 0 for place in signed), default=0)
+    return AnchorCheck(anchors, judged, signed, proven, now)
 
 
 def is_pruned(anchor: Anchor, now: datetime) -> bool:

@@ -19,7 +19,7 @@ from domain.errors import DomainError
 from domain.outputs import audit_record, iso_time
 from domain.policy import Policy
 from domain.redaction import ADDRESS, NUMBER, REMOVED
-from persistence.audit.anchor_check import AnchorCheck, is_pruned
+from persistence.audit.anchor_check import AnchorCheck, checked, is_pruned
 from persistence.audit.anchors import Anchors, span
 from persistence.audit.chain import GENESIS, AuditEvent, is_sealed
 from persistence.audit.checkpoints import Checkpoint, Checkpoints
@@ -27,7 +27,8 @@ from persistence.audit.cross_check import missed_decisions
 from persistence.audit.earlier_rules import bounds_problem, is_of_earlier_rules, kept_its_text
 from persistence.audit.events import Audit
 from persistence.audit.guard_check import open_gaps
-from persistence.audit.seals import UNSEALED, Judgement, Seals
+from persistence.audit.seal_check import SealCheck
+from persistence.audit.seals import UNSEALED, Seals
 from persistence.audit.trail import DECIDED, RECEIVED
 from persistence.repositories.policies import Policies
 from persistence.tables import audit_events, retry_decisions
@@ -37,11 +38,6 @@ BEGINNING = datetime.min.replace(tzinfo=UTC)
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, DomainError)
 """What reading something can raise that was written by nobody of ours."""
 ERROR_NAMES = ("errorMessage", "submissionError")
-UNPROVEN = "bear no seal of a key that is set, and no signed anchor closes them in"
-PERHAPS = (
-    "an earlier version wrote them (the next daily anchor closes them in), their key is missing in "
-    "ENCRYPTION_KEYS, or somebody without the key wrote them"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +50,13 @@ class AuditProblem:
 
 @dataclass(slots=True)
 class Tally:
-    """What a verification looked at.
-
-    Events without a seal of a key that is set are `closed_in` by a signed anchor, or `unproven`.
-    """
+    """What a verification looked at; `closed_in` are events that signed anchors prove and no seal."""
 
     events: int = 0
     decisions: int = 0
     anchors: int = 0
     not_decided_again: int = 0
     closed_in: int = 0
-    unproven: int = 0
 
 
 class Verification:
@@ -92,7 +84,7 @@ class Verification:
     async def _problems(self, now: datetime, kept: Checkpoint | None) -> AsyncIterator[AuditProblem]:
         anchors = await Anchors(self._connection).all()
         self.tally.anchors = len(anchors)
-        check = AnchorCheck(anchors, self._seals, now)
+        check = checked(anchors, self._seals, now)
         pruned_until = max((span(a.day)[1] for a in anchors if is_pruned(a, now)), default=BEGINNING)
         parts = (
             self._gaps(),
@@ -110,13 +102,17 @@ class Verification:
             yield AuditProblem(where, what)
 
     async def _wrong_chains(self, check: AnchorCheck, pruned_until: datetime) -> AsyncIterator[AuditProblem]:
+        seals = SealCheck(self._seals, check)
         async for chain in self._chains():
-            for problem in (*chain_problems(chain, pruned_until), *self._seal_problems(chain, check)):
+            for problem in chain_problems(chain, pruned_until):
                 yield problem
+            for where, what in seals.problems(chain):
+                yield AuditProblem(where, what)
             async for problem in self._wrong_decisions(chain):
                 yield problem
-        if self.tally.unproven and not check.signed:
-            yield AuditProblem("the trail", f"{self.tally.unproven} events {UNPROVEN}: {PERHAPS}")
+        self.tally.closed_in = seals.closed_in
+        for where, what in seals.summary():
+            yield AuditProblem(where, what)
 
     async def _missing(self, pruned_until: datetime) -> AsyncIterator[AuditProblem]:
         cut = set()
@@ -138,22 +134,6 @@ class Verification:
         checkpoints = Checkpoints(self._connection, self._seals)
         if what := await checkpoints.problem(kept, pruned_through=check.pruned_through):
             yield AuditProblem("the anchor kept outside", what)
-
-    def _seal_problems(self, chain: Sequence[AuditEvent], check: AnchorCheck) -> Iterator[AuditProblem]:
-        """Seals that do not fit; events without one are told of together while no anchor is signed."""
-        unproven = 0
-        for event in chain:
-            judged = self._seals.judge_event(event.hash, event.seal, event.seal_key)
-            if judged is Judgement.FALSE:
-                what = "its seal does not fit: it was written by somebody without the key"
-                yield AuditProblem(f"{event.claim_id} event {event.sequence}", what)
-            elif judged is Judgement.UNKNOWN:
-                is_proven = event.event_id <= check.proven_through
-                self.tally.closed_in += is_proven
-                unproven += not is_proven
-        self.tally.unproven += unproven
-        if unproven and check.signed:
-            yield AuditProblem(chain[0].claim_id, f"{unproven} of its events {UNPROVEN}: {PERHAPS}")
 
     async def _chains(self) -> AsyncIterator[Sequence[AuditEvent]]:
         """Each claim's events; a chain may reach over the end of a page."""

@@ -1,0 +1,42 @@
+"""An anchor kept outside, as a person prints it and holds the trail against it later."""
+
+import stat
+from pathlib import Path
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from persistence.store import Store
+from tests.integration.test_memory_cli import Terminal
+from tests.security.audit_attacker import Attacker
+from tests.support.builders import draft
+
+pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is the other tests' part
+
+
+@pytest.fixture
+def terminal(url: str, tmp_path: Path) -> Terminal:
+    return Terminal(url, tmp_path)
+
+
+async def test_what_was_removed_since_an_anchor_was_printed_is_found_by_it(
+    terminal: Terminal, store: Store, database: AsyncEngine, tmp_path: Path
+) -> None:
+    await store.record(draft("CLM-1-1"))
+    await store.record(draft("CLM-2-2"))
+    kept = tmp_path / "anchor.json"
+    assert (await terminal.run("audit", "anchor", "-o", str(kept)))[0] == 0
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert (await terminal.run("audit", "verify", "--anchor", str(kept)))[0] == 0
+    await Attacker(database).remove("CLM-2-2")
+    code, said, _ = await terminal.run("audit", "verify", "--anchor", str(kept))
+    assert code == 1
+    assert "the anchor kept outside: the events that it holds were removed" in said
+
+
+async def test_a_file_that_is_no_anchor_is_one_line(terminal: Terminal, store: Store, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text("[" * 5_000)
+    code, _, complaint = await terminal.run("audit", "verify", "--anchor", str(other))
+    assert (code, complaint.count("\n")) == (1, 1)
+    assert "reenvio audit anchor" in complaint

@@ -7,16 +7,14 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from persistence.store import Store
-from tests.integration.test_memory_cli import Terminal
 from tests.security.audit_attacker import Attacker
 from tests.support.builders import draft
+from tests.support.terminal import Terminal, terminal
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is the other tests' part
 
 
-@pytest.fixture
-def terminal(url: str, tmp_path: Path) -> Terminal:
-    return Terminal(url, tmp_path)
+__all__ = ["terminal"]
 
 
 async def test_what_was_removed_since_an_anchor_was_printed_is_found_by_it(

@@ -86,6 +86,7 @@ async def test_a_claim_is_shown_without_its_patients(http: httpx.AsyncClient, st
         "deadline": "2026-01-17T13:30:00Z",
         "batchNumber": "200000000001",
         "protocolNumber": "900000000001",
+        "practice": False,
         "reason": None,
     }
 

@@ -25,7 +25,7 @@ async def test_a_claim_near_its_deadline_goes_to_billing_management_with_the_rea
         [notice] = await tx.notices.of_claim(claim.id.value)
         [review] = await tx.reviews.of_claim(claim.id.value)
     assert notice.recipient == "BILLING_MANAGEMENT"
-    assert review.detail == f"{variables['retryReason']}: SERVICE_UNAVAILABLE"
+    assert review.detail == f"{variables['retryReason']}: SERVICE_UNAVAILABLE (HTTP:503)"
     assert working.payers.sends(claim.id) == 1
 
 

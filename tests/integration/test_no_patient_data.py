@@ -71,7 +71,7 @@ async def test_no_personal_data_is_kept_in_clear(store: Store, database: AsyncEn
             if handler.type in types:
                 given = variables(key, handler.type)
                 number = key * 10 + types.index(handler.type)
-                await handler.handle(Job(number, handler.type, "Task", key, 3, {}, given))
+                await handler.handle(Job(number, handler.type, f"Task{key}", 1, 3, {}, given))
     everything = await dump(database)
     filled = {"claims", "submission_attempts", "retry_decisions", "audit_events", "outbox", "reviews"}
     filled |= {"idempotency_records", "claim_events", "policies", "claim_payloads", "legal_holds"}

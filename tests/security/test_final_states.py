@@ -147,6 +147,16 @@ async def test_a_claim_that_is_taken_twice_keeps_its_number_and_people_read_of_t
     assert "P-1" in again.detail
 
 
+async def test_a_process_is_told_the_number_that_its_claim_keeps(desk: Desk) -> None:
+    first = await desk.begin(desk.job(SEND, FIRST))
+    desk.moment = NOW + AFTER_EVERY_LEASE
+    second = await desk.begin(desk.job(SEND, FIRST))
+    desk.payer.answer(1, Accepted("P-1"))
+    await first
+    desk.payer.answer(2, Accepted("P-2"))
+    assert await second == Complete({"protocolNumber": "P-1"})
+
+
 async def test_a_late_acceptance_that_the_payer_has_cancelled_since_is_none(desk: Desk) -> None:
     first = await desk.begin(desk.job(SEND, FIRST))
     desk.moment = NOW + AFTER_EVERY_LEASE

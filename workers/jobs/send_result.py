@@ -126,8 +126,7 @@ async def record(tx: Transaction, sent: SentBy, payer_id: str, settled: Settled,
     claim_id, write, move = sent.claim_id, tx.journal.write, tx.claims.answered
     match settled:
         case Accepted():
-            await _record_acceptance(tx, sent, settled, now)
-            return settled
+            moved = await _record_acceptance(tx, sent, settled, now)
         case ProtocolMissing():
             reason = "the payer has it; the answer with the protocol was lost"
             moved = await move(sent, ClaimState.SUBMITTING, now=now, reason=reason)  # it has not failed
@@ -153,7 +152,8 @@ async def _known_better(tx: Transaction, claim_id: str, settled: Settled) -> Set
     return settled
 
 
-async def _record_acceptance(tx: Transaction, sent: SentBy, accepted: Accepted, now: datetime) -> None:
+async def _record_acceptance(tx: Transaction, sent: SentBy, accepted: Accepted, now: datetime) -> bool:
+    """Whether it ended the claim."""
     protocol, total = accepted.protocol_number, accepted.total
     amount = f", total {total}" if total else ""
     glosas = _with_glosas(accepted.glosas, accepted.more_glosas)
@@ -161,18 +161,18 @@ async def _record_acceptance(tx: Transaction, sent: SentBy, accepted: Accepted, 
     taken = await tx.claims.accepted(sent, protocol, now=now)
     event = "accepted" if taken else await _late_acceptance(tx, sent, protocol)
     await tx.journal.write(sent.claim_id, event, line, now=now)
+    return taken
 
 
 async def _late_acceptance(tx: Transaction, sent: SentBy, protocol: str) -> str:
     """What to call an acceptance that does not end its claim; a person who has the claim sees its number."""
     claim = await tx.claims.find(sent.claim_id)
-    standing = await tx.attempts.accepted_protocol(sent.claim_id)
     if claim and claim.state is ClaimState.ACCEPTED:
         if claim.protocol_number == protocol:
             return "accepted"
         log.error("claim_accepted_twice", claim=sent.claim_id, kept=claim.protocol_number, other=protocol)
         return "accepted_again"
-    if standing != protocol:
+    if await tx.attempts.accepted_protocol(sent.claim_id) != protocol:
         return "accepted_and_undone"
     await tx.claims.note_protocol(sent.claim_id, protocol)
     return "accepted"

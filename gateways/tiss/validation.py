@@ -1,7 +1,7 @@
 """Checks messages against the official schemas and says line, element and rule, never a value."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -70,6 +70,11 @@ class Schemas:
         """
         schema, written = self._schema(version), etree.tostring(message, encoding="utf-8")
         return () if _is_valid(schema, written) else _violations(schema, written, message)
+
+    def load(self, versions: Iterable[Version]) -> None:
+        """Load schemas for this thread now, rather than when they are first needed."""
+        for version in versions:
+            self._schema(version)
 
     def _schema(self, version: Version) -> etree.XMLSchema:
         loaded: dict[str, etree.XMLSchema] = self._of_thread.__dict__

@@ -1,5 +1,8 @@
 """Running out of file descriptors is our own trouble: no payer is blamed, no attempt is spent."""
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 from domain.payer_status import PayerState
@@ -8,14 +11,14 @@ from gateways.tiss.judgement import Broken
 from gateways.tiss.probe import is_up
 from gateways.tiss.settings import PayerSettings
 from gateways.tiss.transport import Line, Request, open_line
-from gateways.tiss.validation import Schemas
 from persistence.store import Store
 from tests.support.builders import later
 from tests.support.descriptors import no_more_files
 from tests.support.payer_stage import PAYER, Scene
-from tests.support.tiss_client import open_client
+from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CALL, NOW, lote, payer
 from workers.app.probes import free_descriptors
+from workers.payers.channels import open_channels
 from workers.runtime import Complete, Postpone
 
 NO_FILES = OwnTrouble("TEMPORARY_ERROR - we are out of file descriptors", "NET:OWN_FILES")
@@ -43,14 +46,15 @@ async def test_a_connection_that_we_cannot_open_is_no_outage_of_the_payer(host: 
     assert reply == Broken("NET:OWN_FILES")
 
 
-async def test_a_send_says_that_nothing_left_and_what_to_do() -> None:
-    async with open_client(payer(NOBODY), Schemas()) as client:
+async def test_every_send_says_that_nothing_left_and_what_to_do(tmp_path: Path) -> None:
+    file = payers_file(tmp_path, f'[payers.999999]\nendpoint = "{NOBODY}"\nversion = "4.03.00"')
+    async with open_channels(file) as channels:
+        client = channels["999999"].client
         assert isinstance(await client.submit(lote(), CALL), Failed)
         batch = lote()
         with no_more_files():
-            result = await client.submit(batch, CALL)
-    assert isinstance(result, OwnTrouble)
-    assert "ulimit -n" in result.error
+            results = await asyncio.gather(*(client.submit(batch, CALL) for _ in range(8)))
+    assert all(isinstance(result, OwnTrouble) and "ulimit -n" in result.error for result in results)
 
 
 async def test_the_claim_waits_without_an_attempt_and_the_payer_is_not_blamed(scene: Scene) -> None:

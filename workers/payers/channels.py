@@ -1,6 +1,6 @@
 """The payers of PAYERS_FILE: their clients, and the gateway over them."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -13,6 +13,8 @@ from domain.submission import Submission
 from gateways.tiss.client import TissClient
 from gateways.tiss.exchange import ExchangeListener, trace_into
 from gateways.tiss.gateway import TissGateway
+from gateways.tiss.glosas import tabela38
+from gateways.tiss.names import Version
 from gateways.tiss.settings import PayerSettings, PayerSettingsError, read_payers
 from gateways.tiss.transport import open_line
 from gateways.tiss.validation import Schemas
@@ -43,7 +45,7 @@ async def open_channels(
     payers = configured(file, environment)
     async with AsyncExitStack() as stack:
         schemas, channels = Schemas(), {}
-        threads = stack.enter_context(_started_threads())
+        threads = stack.enter_context(_started_threads(schemas, {payer.version for payer in payers.values()}))
         for name, payer in payers.items():
             with _named():
                 line = await stack.enter_async_context(open_line(payer))
@@ -52,10 +54,16 @@ async def open_channels(
         yield channels
 
 
-def _started_threads() -> ThreadPoolExecutor:
-    """Started now: one that cannot be started later would lose the answer that is to be judged in it."""
+def _started_threads(schemas: Schemas, versions: Set[Version]) -> ThreadPoolExecutor:
+    """Started now, with all they read from files: what fails later could lose an answer that has come."""
     threads, all_there = ThreadPoolExecutor(THREADS, thread_name_prefix="tiss"), Barrier(THREADS)
-    list(threads.map(lambda _: all_there.wait(), range(THREADS)))
+
+    def start(_number: int) -> None:
+        all_there.wait()
+        schemas.load(versions)
+        tabela38()
+
+    list(threads.map(start, range(THREADS)))
     return threads
 
 

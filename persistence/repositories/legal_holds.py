@@ -9,8 +9,8 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.redaction import redact
-from persistence.audit.notes import Notes
 from persistence.database.dialect import insert_into
+from persistence.repositories.noting import Noting
 from persistence.tables import legal_holds as holds
 
 _CASE = re.compile(r"(?<!\d)(\d{7}-\d\d\.\d{4}\.\d\.\d\d\.\d{4})(?!\d)")
@@ -28,7 +28,7 @@ class LegalHold:
 class LegalHolds:
     """Holds by claim."""
 
-    def __init__(self, connection: AsyncConnection, notes: Notes) -> None:
+    def __init__(self, connection: AsyncConnection, notes: Noting) -> None:
         self._connection = connection
         self._notes = notes
 

@@ -1,17 +1,36 @@
 """An anchor kept outside, as a person prints it and holds the trail against it later."""
 
+import asyncio
+import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from persistence.store import Store
-from tests.integration.test_memory_cli import Terminal
-from tests.security.audit_attacker import Attacker
+from tests.support.audit_attacker import Attacker
 from tests.support.builders import draft
+from tests.support.databases import KEYS
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is the other tests' part
+
+
+class Terminal:
+    """Runs `reenvio` against one database, with the keys of the tests' stores."""
+
+    def __init__(self, url: str, home: Path) -> None:
+        given = {"DATABASE_URL": url, "REENVIO_HOME": str(home), "ENCRYPTION_KEYS": KEYS}
+        self._environment = os.environ | given
+
+    async def run(self, *arguments: str) -> tuple[int, str, str]:
+        pipe = asyncio.subprocess.PIPE
+        child = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "workers.cli", *arguments, env=self._environment, stdout=pipe, stderr=pipe
+        )
+        out, err = await child.communicate()
+        return child.returncode or 0, out.decode(), err.decode()
 
 
 @pytest.fixture

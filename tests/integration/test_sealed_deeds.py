@@ -9,7 +9,7 @@ from persistence.audit.notes import NOTED, payer_chain
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
 from tests.integration.payer_stage import PAYER, Scene
-from tests.security.audit_attacker import Attacker
+from tests.support.audit_attacker import Attacker
 from tests.support.builders import NOW, later
 from workers.runtime import Complete
 

@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, and_, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.submission import Accepted, AccessDenied, AnswerLost, ProtocolMissing
-from persistence.audit.notes import Notes
 from persistence.database.dialect import among
+from persistence.repositories.noting import Noting
 from persistence.tables import claims
 from persistence.tables import submission_attempts as attempts
 
@@ -49,7 +49,7 @@ _ROW = (attempts.c.attempt, attempts.c.started_at, attempts.c.outcome, attempts.
 class Attempts:
     """Sends by claim and by job."""
 
-    def __init__(self, connection: AsyncConnection, notes: Notes) -> None:
+    def __init__(self, connection: AsyncConnection, notes: Noting) -> None:
         self._connection = connection
         self._notes = notes
 

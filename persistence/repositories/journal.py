@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from persistence.audit.notes import Notes
 from persistence.database.rows import row_of
+from persistence.repositories.noting import Noting
 from persistence.tables import claim_events as events
 
 RETRY_SCHEDULED = "retry_scheduled"
@@ -40,7 +40,7 @@ class JournalNote:
 class Journal:
     """Entries in the order they were written."""
 
-    def __init__(self, connection: AsyncConnection, notes: Notes) -> None:
+    def __init__(self, connection: AsyncConnection, notes: Noting) -> None:
         self._connection = connection
         self._notes = notes
 

@@ -8,9 +8,9 @@ from sqlalchemy import delete, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.operators import operator_text
-from persistence.audit.notes import Notes
 from persistence.database.dialect import insert_into
 from persistence.database.rows import row_of
+from persistence.repositories.noting import Noting
 from persistence.tables import legal_holds as holds
 
 
@@ -30,7 +30,7 @@ COLUMNS = tuple(holds.c[name] for name in LegalHold.__dataclass_fields__)
 class LegalHolds:
     """Holds by claim."""
 
-    def __init__(self, connection: AsyncConnection, notes: Notes) -> None:
+    def __init__(self, connection: AsyncConnection, notes: Noting) -> None:
         self._connection = connection
         self._notes = notes
 

@@ -1,13 +1,16 @@
 """An anchor kept outside, as a person prints it and holds the trail against it later."""
 
+import asyncio
+import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from persistence.store import Store
-from tests.security.audit_attacker import Attacker
+from tests.support.audit_attacker import Attacker
 from tests.support.builders import draft
 from tests.support.terminal import Terminal, terminal
 

@@ -15,7 +15,7 @@ from persistence.audit.verification import AuditProblem
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.store import Store
 from persistence.tables import audit_anchors, audit_events, claim_events, outbox, retry_decisions
-from tests.security.audit_attacker import Attacker
+from tests.support.audit_attacker import Attacker
 from tests.support.builders import CLAIM, NOW, REFUSAL, draft, later
 from tests.support.databases import KEYS, SEALS
 from workers.upkeep.retention import set_due_anchors

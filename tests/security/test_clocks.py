@@ -127,6 +127,13 @@ async def test_maintenance_does_not_run_where_the_engine_and_the_database_disagr
     assert "the engine" in outcome.message
 
 
+async def test_a_job_that_waited_for_its_turn_is_no_clock_that_is_wrong(site: Site) -> None:
+    about_to_expire = datetime.now(UTC) + timedelta(minutes=1)
+    async with site.worker() as right:
+        outcome = await run(right, JobType.APPLY_RETENTION, deadline=about_to_expire.timestamp())
+    assert isinstance(outcome, Complete)
+
+
 async def test_maintenance_runs_where_all_clocks_agree(site: Site) -> None:
     soon = datetime.now(UTC) + LOCK
     async with site.worker(timedelta(seconds=20)) as right:

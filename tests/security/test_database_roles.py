@@ -13,8 +13,8 @@ from persistence.database.engine import open_database
 from persistence.database.trouble import DatabaseError
 from persistence.store import Store
 from persistence.tables import audit_events
-from tests.security.database_roles import ROLES, RoleUrls, run_script, with_roles
 from tests.support.builders import CLAIM, NOW, draft
+from tests.support.database_roles import ROLES, RoleUrls, run_script, with_roles
 from tests.support.databases import SEALS
 from workers.upkeep.retention import apply, set_due_anchors
 

@@ -65,7 +65,7 @@ def _timely(job_type: JobType, services: Services, work: Work) -> JobHandler:
 
     async def handle(job: Job) -> Outcome:
         try:
-            await services.clock_check.agreed(_given_out(job, lock))
+            await services.clock_check.agreed(_engine_time(job, lock, await services.clock.now()))
         except ClocksDisagree as apart:
             return Fail(f"{job.type}: {apart}", CLOCKS_BACKOFF)
         return await handler.handle(job)
@@ -73,9 +73,12 @@ def _timely(job_type: JobType, services: Services, work: Work) -> JobHandler:
     return replace(handler, handle=handle)
 
 
-def _given_out(job: Job, lock: timedelta) -> datetime | None:
-    """When the engine gave the job out, by its own clock."""
-    return datetime.fromtimestamp(job.deadline, UTC) - lock if job.deadline else None
+def _engine_time(job: Job, lock: timedelta, now: datetime) -> datetime | None:
+    """The engine's present moment, as near to ours as its word allows: the job's lock lasts."""
+    if job.deadline is None:
+        return None
+    end = datetime.fromtimestamp(job.deadline, UTC)
+    return min(max(now, end - lock), end)
 
 
 def _maintenance(job_type: JobType, services: Services, work: Work, *, minutes: int = 10) -> JobHandler:

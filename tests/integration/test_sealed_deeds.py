@@ -8,7 +8,7 @@ from domain.claim_state import ClaimState
 from persistence.audit.notes import NOTED, payer_chain
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
-from tests.security.audit_attacker import Attacker
+from tests.support.audit_attacker import Attacker
 from tests.support.builders import NOW, later
 from tests.support.payer_stage import PAYER, Scene
 from workers.runtime import Complete

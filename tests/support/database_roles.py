@@ -1,16 +1,19 @@
 """PostgreSQL under the shipped roles: a user of each, beside the owner of the tables."""
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
+import pytest
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 import persistence
 from persistence.database.engine import open_database
+from tests.support.databases import Postgres
 
 ROLES = Path(persistence.__file__).with_name("roles.sql")
 PASSWORD = "only-for-tests"
@@ -50,3 +53,21 @@ async def with_roles(url: str) -> AsyncIterator[RoleUrls]:
 
 def _as(url: str, user: str) -> str:
     return make_url(url).set(username=user, password=PASSWORD).render_as_string(hide_password=False)
+
+
+@pytest.fixture
+async def url_for_workers(postgres: Postgres) -> AsyncIterator[str]:
+    """A migrated database of the test's own, for a user of the workers' role."""
+    name = f"reenvio_for_workers_{os.getpid()}"
+    await postgres.drop(name)
+    async with with_roles(await postgres.create(name, postgres.template)) as urls:
+        yield urls.workers
+    await postgres.drop(name)
+
+
+def tests_and_fixtures(*modules: ModuleType) -> Iterator[tuple[str, object]]:
+    """What pytest would find in modules; helpers stay where they are."""
+    for module in modules:
+        for name, thing in vars(module).items():
+            if name.startswith("test_") or type(thing).__name__ == "FixtureFunctionDefinition":
+                yield name, thing

@@ -30,7 +30,7 @@ from persistence.migrations import is_new_enough, migrate
 from persistence.store import Store
 from workers.app.logs import log_event
 from workers.app.metrics import RelayMetrics, RuntimeMetrics
-from workers.app.private_files import EVENTS_FILE, keep_private
+from workers.app.private_files import EVENTS_FILE, keep_private, tell_open_folders
 from workers.claims.batches import Batches
 from workers.claims.examination import Reader
 from workers.claims.guides import GuideSearch
@@ -187,6 +187,7 @@ async def opened_store(settings: Settings) -> AsyncIterator[Store]:
 async def migrate_database(settings: Settings) -> None:
     """Bring the configured database to the newest schema."""
     keep_private(settings)
+    tell_open_folders(settings)
     database = open_database(settings.database)
     try:
         await migrate(database)

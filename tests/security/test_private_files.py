@@ -12,9 +12,10 @@ from structlog.testing import capture_logs
 from gateways.file_sink import FileSink
 from gateways.sink import OutgoingEvent
 from gateways.tiss.exchange import Exchange, trace_into
+from persistence.database.engine import sqlite_url
 from persistence.store import Store
 from workers.app.composition import migrate_database, opened_store
-from workers.app.private_files import keep_private
+from workers.app.private_files import keep_private, tell_open_folders
 from workers.config.settings import PayerFiles, Settings
 
 NOW = datetime(2026, 1, 12, tzinfo=UTC)
@@ -48,30 +49,45 @@ async def test_a_new_home_its_database_and_the_databases_companions_are_private(
 
 
 async def test_what_was_open_to_others_is_closed_and_told(tmp_path: Path) -> None:
-    settings = Settings(home=tmp_path / "home", payers=PayerFiles(trace_dir=tmp_path / "traces"))
-    await migrate_database(settings)
     traces = tmp_path / "traces"
+    settings = Settings(home=tmp_path / "home", payers=PayerFiles(trace_dir=traces))
+    await migrate_database(settings)
     traces.mkdir()
-    ours = [settings.home / "events.jsonl", settings.home / "encryption.key", traces / "1.jsonl"]
+    ours = [settings.home / "events.jsonl", settings.home / "encryption.key", traces / "1-2026-01-12.jsonl"]
     for file in ours:
         file.touch()
-    open_to_all(settings.home, settings.home / "reenvio.db", *ours)
+    ours.append(settings.home / "reenvio.db")
+    open_to_all(*ours)
     with capture_logs() as logs:
         async with opened_store(settings):
             pass
-    assert {mode(path) for path in (settings.home / "reenvio.db", *ours)} == {0o600}
-    assert (mode(settings.home), mode(traces)) == (0o700, 0o700)
+    assert {mode(path) for path in ours} == {0o600}
     told = {entry["path"] for entry in logs if entry["event"] == "made_private"}
-    assert told == {str(path) for path in (settings.home, settings.home / "reenvio.db", traces, *ours)}
+    assert told == {str(file) for file in ours}
 
 
-def test_a_folder_that_all_share_is_not_closed_to_them_but_told(tmp_path: Path) -> None:
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    shared.chmod(0o1777)
-    with capture_logs() as logs:
-        keep_private(Settings(home=shared))
-    assert (mode(shared), [entry["event"] for entry in logs]) == (0o1777, ["open_to_others"])
+def test_a_folder_that_was_there_before_is_told_and_left_as_it_is(tmp_path: Path) -> None:
+    for bits in (0o755, 0o1777):
+        tmp_path.chmod(bits)
+        with capture_logs() as logs:
+            keep_private(Settings(home=tmp_path))
+            tell_open_folders(Settings(home=tmp_path))
+        assert (mode(tmp_path), [entry["event"] for entry in logs]) == (bits, ["folder_open_to_others"])
+
+
+def test_nothing_is_closed_that_a_setting_names_by_mistake(tmp_path: Path) -> None:
+    folder, text, linked = tmp_path / "system", tmp_path / "passwd", tmp_path / "linked"
+    folder.mkdir()
+    for file in (text, linked):
+        file.write_text("root:x:0:0")
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    (home / "events.jsonl").symlink_to(text)
+    (home / "encryption.key").hardlink_to(linked)
+    open_to_all(folder, text, linked)
+    for database in (folder, text, home / "events.jsonl"):
+        keep_private(Settings(home=home, database_url=sqlite_url(database)))
+    assert [mode(path) for path in (folder, text, linked)] == [0o755, 0o644, 0o644]
 
 
 async def test_a_new_events_file_is_private(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from persistence.store import Store
 from workers.app.ciphers import keys_as_given, opened_cipher
 from workers.app.logs import log_event
 from workers.app.metrics import RelayMetrics, RuntimeMetrics
-from workers.app.private_files import EVENTS_FILE, keep_private
+from workers.app.private_files import EVENTS_FILE, keep_private, tell_open_folders
 from workers.claims.batches import Batches
 from workers.claims.examination import Reader
 from workers.claims.guides import GuideSearch
@@ -248,6 +248,7 @@ async def opened_for_retention(settings: Settings, store: Store) -> AsyncIterato
 async def migrate_database(settings: Settings) -> None:
     """Bring the configured database to the newest schema."""
     keep_private(settings)
+    tell_open_folders(settings)
     database = open_database(settings.database)
     try:
         await migrate(database)

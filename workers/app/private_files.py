@@ -1,4 +1,7 @@
-"""Files of ours are for their owner only; what was left open to others is closed at the start."""
+"""Files of ours are for their owner only; what was left open to others is closed at the start.
+
+Only what is surely ours is touched: a setting may name anything, and who runs us may own all of it.
+"""
 
 import os
 import stat
@@ -12,37 +15,56 @@ from persistence.encryption.keys import KEY_FILE
 from workers.config.settings import Settings
 
 EVENTS_FILE = "events.jsonl"
-OWNER_ONLY = {True: 0o700, False: 0o600}
+TRACES = "*-????-??-??.jsonl"
+SQLITE_BEGINS = b"SQLite format 3\x00"
+OTHERS = 0o077
+OWNER_ONLY = 0o600
 log = structlog.get_logger(__name__)
 
 
 def keep_private(settings: Settings) -> None:
-    """Close our folders and files to everybody but their owner, however they were made."""
-    for path in _ours(settings):
-        _close(path)
+    """Close our files to everybody but their owner, however they were made."""
+    for file in _files(settings):
+        _close(file)
 
 
-def _ours(settings: Settings) -> Iterable[Path]:
-    yield settings.home
+def tell_open_folders(settings: Settings) -> None:
+    """A folder may be somebody else's too, so it is told of, and closed by who set it."""
+    for folder in filter(None, (settings.home, settings.payers.trace_dir)):
+        if folder.is_dir() and (mode := stat.S_IMODE(folder.stat().st_mode)) & OTHERS:
+            advice = "chmod 700, if it is ours alone"
+            log.warning("folder_open_to_others", path=str(folder), mode=oct(mode), advice=advice)
+
+
+def _files(settings: Settings) -> Iterable[Path]:
     yield settings.home / KEY_FILE
     yield settings.home / EVENTS_FILE
-    yield from sqlite_files(settings.database)
+    database = sqlite_files(settings.database)
+    if database and _is_sqlite(database[0]):
+        yield from database
     if folder := settings.payers.trace_dir:
-        yield folder
-        yield from folder.glob("*.jsonl")
+        yield from folder.glob(TRACES)
 
 
-def _close(path: Path) -> None:
+def _is_sqlite(file: Path) -> bool:
     try:
-        status = path.stat()
+        with file.open("rb") as opened:
+            return opened.read(len(SQLITE_BEGINS)) == SQLITE_BEGINS
     except OSError:
-        return  # it is not there yet; whoever makes it makes it private
-    mode = stat.S_IMODE(status.st_mode)
-    if not mode & 0o077:
-        return
-    shared = bool(mode & stat.S_ISVTX)  # such as the system's folder for temporary files
-    if shared or status.st_uid != os.geteuid():
-        log.warning("open_to_others", path=str(path), mode=oct(mode), advice="choose a folder of our own")
-        return
-    path.chmod(OWNER_ONLY[stat.S_ISDIR(status.st_mode)])
-    log.warning("made_private", path=str(path), was=oct(mode))
+        return False
+
+
+def _close(file: Path) -> None:
+    """A regular file under its one name, if it is our user's; never what a link leads to."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return  # it is not there, or not ours
+    try:
+        status = os.fstat(descriptor)
+        is_ours = stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and status.st_uid == os.geteuid()
+        if is_ours and status.st_mode & OTHERS:
+            os.fchmod(descriptor, OWNER_ONLY)
+            log.warning("made_private", path=str(file), was=oct(stat.S_IMODE(status.st_mode)))
+    finally:
+        os.close(descriptor)

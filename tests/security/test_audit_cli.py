@@ -1,9 +1,6 @@
 """An anchor kept outside, as a person prints it and holds the trail against it later."""
 
-import asyncio
-import os
 import stat
-import sys
 from pathlib import Path
 
 import pytest

@@ -8,8 +8,8 @@ from alembic import op
 
 from persistence.tables.types import BigId, UtcDateTime
 
-revision = "0024"
-down_revision = "0023"
+revision = "0023"
+down_revision = "0022"
 branch_labels = None
 depends_on = None
 

@@ -23,6 +23,7 @@ from persistence.database.engine import open_database
 from persistence.encryption.keys import made_cipher
 from persistence.store import Store, Transaction
 from tests.support.builders import NOW
+from tests.support.databases import SEALS
 from tests.support.services import services
 from workers.jobs import all_handlers
 from workers.runtime.job import Job
@@ -51,7 +52,7 @@ class MortalStore(Store):
     """Passes a step before and after each commit."""
 
     def __init__(self, url: str, step: Step) -> None:
-        super().__init__(open_database(url))
+        super().__init__(open_database(url), SEALS)
         self._step = step
 
     @asynccontextmanager
@@ -181,7 +182,7 @@ def main(url: str, folder: Path, kills: int) -> None:
 
 def _behind(url: str) -> bool:
     async def look() -> int:
-        store = Store(open_database(url))
+        store = Store(open_database(url), SEALS)
         async with store.reading() as tx:
             return (await tx.outbox.lag()).waiting
 

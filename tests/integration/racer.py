@@ -14,6 +14,7 @@ from persistence.database.engine import open_database
 from persistence.repositories.idempotency import OperationKey, OperationTerms, StartedOperation
 from persistence.store import Store
 from tests.support.builders import NOW, draft, later
+from tests.support.databases import SEALS
 
 ROUNDS = 40
 PATIENCE_SECONDS = 60.0
@@ -48,7 +49,7 @@ def wait_for_the_others(folder: Path, me: int) -> None:
 
 def main(url: str, folder: Path, me: int) -> None:
     """Run."""
-    store = Store(open_database(url))
+    store = Store(open_database(url), SEALS)
     wait_for_the_others(folder, me)
     print(json.dumps(asyncio.run(race(store, me))))
 

@@ -16,7 +16,7 @@ from persistence.database.trouble import DatabaseError, has_waited, may_pass
 from persistence.migrations import migrate
 from persistence.store import Store
 from tests.support.database_cable import Cable
-from tests.support.databases import Postgres
+from tests.support.databases import SEALS, Postgres
 from tests.support.services import services
 from workers.jobs import all_handlers
 from workers.runtime import Complete, Fail, Job, JobHandler, Outcome, Postpone
@@ -57,7 +57,7 @@ async def cable(postgres: Postgres) -> AsyncIterator[Cable]:
 
 async def test_a_database_that_went_away_comes_back_without_a_restart(cable: Cable) -> None:
     async with opened(cable.url, PoolLimits()) as engine:
-        store = Store(engine)
+        store = Store(engine, SEALS)
         assert isinstance(await decided(store, 1), Complete)
         await cable.cut()
         assert not await store.answers()
@@ -73,7 +73,7 @@ async def test_sessions_that_the_server_ends_cost_no_retry(postgres: Postgres) -
     name = "reenvio_ended"
     url = await postgres.create(name, postgres.template)
     async with opened(url, PoolLimits()) as engine:
-        store = Store(engine)
+        store = Store(engine, SEALS)
         assert isinstance(await decided(store, 1), Complete)
         await postgres.end_sessions(name)
         assert isinstance(await decided(store, 2), Complete | Postpone)
@@ -85,7 +85,7 @@ async def test_what_waiting_cannot_mend_is_an_incident_after_three(url: str) -> 
     async with opened(url, PoolLimits()) as engine:
         async with engine.begin() as connection:
             await connection.execute(text("DROP TABLE retry_decisions"))
-        failures = [await decided(Store(engine), 1, retries) for retries in (3, 2, 1)]
+        failures = [await decided(Store(engine, SEALS), 1, retries) for retries in (3, 2, 1)]
     assert [failure.backoff for failure in failures if isinstance(failure, Fail)] == [
         timedelta(seconds=20), timedelta(seconds=60), timedelta(minutes=5)
     ]  # fmt: skip
@@ -95,7 +95,7 @@ async def test_a_full_disk_fails_jobs_until_there_is_room_and_loses_nothing(tmp_
     """By SQLite's own limit of pages, which it reports as a full disk."""
     async with opened(sqlite_url(tmp_path / "small.db"), PoolLimits(connections=1)) as engine:
         await migrate(engine)
-        store = Store(engine)
+        store = Store(engine, SEALS)
         await _limit_pages(engine, "page_count + 4")
         outcomes = [await decided(store, key) for key in range(1, 40)]
         kept = sum(isinstance(outcome, Complete) for outcome in outcomes)
@@ -122,7 +122,7 @@ async def test_a_file_that_is_no_database_is_one_line_of_advice(tmp_path: Path) 
     (tmp_path / "x.db").write_bytes(b"not a database at all" * 100)
     async with opened(f"sqlite+aiosqlite:///{tmp_path}/x.db", PoolLimits()) as engine:
         with pytest.raises(DatabaseError, match="DATABASE_URL"):
-            await Store(engine).run(lambda tx: tx.claims.all())
+            await Store(engine, SEALS).run(lambda tx: tx.claims.all())
 
 
 async def test_a_statement_that_the_server_gave_up_is_trouble_that_may_pass(postgres: Postgres) -> None:

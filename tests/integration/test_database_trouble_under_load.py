@@ -15,7 +15,7 @@ from persistence.database.engine import PoolLimits, open_database, sqlite_url
 from persistence.migrations import migrate
 from persistence.store import BELIEVED_SECONDS, Store
 from tests.support.builders import NOW, draft
-from tests.support.databases import Postgres
+from tests.support.databases import SEALS, Postgres
 from tests.support.services import services
 from tests.support.waiting import eventually
 from workers.jobs import all_handlers
@@ -99,7 +99,7 @@ def test_the_database_gives_up_waiting_before_a_job_does(tmp_path: Path) -> None
 
 async def test_a_lock_that_somebody_holds(url: str, watch: Watch) -> None:
     async with opened(url) as engine:
-        store = Store(engine, seconds=watch)
+        store = Store(engine, SEALS, seconds=watch)
         async with locked(url):
             await all_postponed(store)
             assert "does not answer" in (await store.trouble() or "")
@@ -110,7 +110,7 @@ async def test_a_lock_that_somebody_holds(url: str, watch: Watch) -> None:
 
 async def test_a_pool_without_a_free_connection(url: str, watch: Watch) -> None:
     async with opened(url) as engine:
-        store = Store(engine, seconds=watch)
+        store = Store(engine, SEALS, seconds=watch)
         async with AsyncExitStack() as stack:
             for _ in range(PoolLimits().connections):
                 await stack.enter_async_context(store.reading())
@@ -125,7 +125,7 @@ async def test_a_full_disk_of_postgresql(postgres: Postgres, watch: Watch) -> No
     """By triggers that give PostgreSQL's own error for it: a disk of the server cannot be filled here."""
     name = "reenvio_full"
     async with opened(await postgres.create(name, postgres.template)) as engine:
-        store = Store(engine, seconds=watch)
+        store = Store(engine, SEALS, seconds=watch)
         await execute(engine, NO_ROOM, *(f"CREATE TRIGGER full_disk BEFORE INSERT ON {table} "
                                          "EXECUTE FUNCTION no_room()" for table in WRITTEN))  # fmt: skip
         await stays_full(store, watch)
@@ -142,7 +142,7 @@ async def test_a_full_disk_of_sqlite(tmp_path: Path, watch: Watch) -> None:
         event.listen(
             engine.sync_engine, "checkout", lambda connection, *_: limit_pages(connection, pages[-1])
         )
-        store = Store(engine, seconds=watch)
+        store = Store(engine, SEALS, seconds=watch)
         await stays_full(store, watch)
         pages.append(pages[0] + 10_000)
         await has_room_again(store, watch)
@@ -171,7 +171,7 @@ async def has_room_again(store: Store, watch: Watch) -> None:
 async def test_a_database_that_says_nothing_within_the_time_of_a_job(url: str) -> None:
     """What was asked is done when it answers at last, and shows that it does."""
     async with opened(url, PoolLimits(lock_seconds=60, busy_seconds=60)) as engine:
-        store = Store(engine)
+        store = Store(engine, SEALS)
         async with locked(url):
             [said] = await all_postponed(store)
             assert "did not answer within 2 s" in said
@@ -187,7 +187,7 @@ async def test_a_commit_that_nobody_waits_for_any_more_tells_why_it_was_refused(
     name = "reenvio_left"
     url = await postgres.create(name, postgres.template)
     async with opened(url) as engine:
-        store = Store(engine)
+        store = Store(engine, SEALS)
 
         async def told() -> bool:
             return "DATABASE_URL" in (await store.trouble() or "")

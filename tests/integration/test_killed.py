@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from persistence.repositories.decisions import StoredDecision
 from persistence.store import Store
 from tests.support.builders import NOW
+from tests.support.databases import SEALS
 
 KILLS = 100
 """On each of the two databases."""
@@ -40,7 +41,7 @@ async def test_nothing_is_lost_and_nothing_doubled_however_often_workers_are_kil
 ) -> None:
     counted = await killed(url, tmp_path)
     assert sum(counted.values()) == KILLS
-    stored = await check_decisions(Store(database), reports(tmp_path, "retry-submission-backoff"))
+    stored = await check_decisions(Store(database, SEALS), reports(tmp_path, "retry-submission-backoff"))
     check_events(lines(tmp_path / "events.jsonl"), stored)
     check_sends((tmp_path / "payer.txt").read_text().split(), reports(tmp_path, "submit-claim"))
 

@@ -12,6 +12,7 @@ from persistence.encryption.keys import made_cipher
 from persistence.store import Store
 from tests.integration.racer import ROUNDS
 from tests.support.builders import NOW
+from tests.support.databases import SEALS
 
 RACERS = 4
 PATIENCE_SECONDS = 60.0
@@ -43,7 +44,7 @@ async def test_an_operation_starts_once_and_a_job_gets_one_answer_whoever_asks(
     for number in map(str, range(ROUNDS)):
         first, *others = [result["answers"][number] for result in results]
         assert all(other == first for other in others)
-    async with Store(database).reading() as tx:
+    async with Store(database, SEALS).reading() as tx:
         assert [problem async for problem in tx.verification.problems(NOW)] == []
         assert tx.verification.tally.decisions == ROUNDS
         assert (await tx.outbox.lag()).waiting == ROUNDS

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.integration import test_payer_admission, test_rejected_input
-from tests.support.database_roles import tests_and_fixtures, url_for_workers
+from tests.support.database_roles import found_in, url_for_workers
 
 __all__ = ["url_for_workers"]
 
@@ -20,4 +20,4 @@ def url(url_for_workers: str) -> str:
     return url_for_workers
 
 
-globals().update(tests_and_fixtures(test_payer_admission, test_rejected_input))
+globals().update(found_in(test_payer_admission, test_rejected_input))

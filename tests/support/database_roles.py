@@ -65,7 +65,7 @@ async def url_for_workers(postgres: Postgres) -> AsyncIterator[str]:
     await postgres.drop(name)
 
 
-def tests_and_fixtures(*modules: ModuleType) -> Iterator[tuple[str, object]]:
+def found_in(*modules: ModuleType) -> Iterator[tuple[str, object]]:
     """What pytest would find in modules; helpers stay where they are."""
     for module in modules:
         for name, thing in vars(module).items():

@@ -10,7 +10,7 @@ from tests.contract.persistence import (
     test_payers,
     test_stand_alone,
 )
-from tests.support.database_roles import tests_and_fixtures, url_for_workers
+from tests.support.database_roles import found_in, url_for_workers
 
 __all__ = ["url_for_workers"]
 EVERY_DAY = (
@@ -35,4 +35,4 @@ def url(url_for_workers: str) -> str:
     return url_for_workers
 
 
-globals().update(tests_and_fixtures(*EVERY_DAY))
+globals().update(found_in(*EVERY_DAY))

@@ -31,12 +31,12 @@ class FreeText:
 
     def opened(self, cipher: Cipher) -> str:
         """Its words."""
-        return cipher.decrypt(self.ciphertext, context=_context(self.claim_id))
+        return cipher.decrypt(self.ciphertext, context=text_context(self.claim_id))
 
 
 def sealed_text(cipher: Cipher, claim_id: str, source: TextSource, text: str, *, now: datetime) -> FreeText:
     """A text for storage, tied to its claim."""
-    return FreeText(claim_id, source, cipher.encrypt(text, context=_context(claim_id)), now)
+    return FreeText(claim_id, source, cipher.encrypt(text, context=text_context(claim_id)), now)
 
 
 class FreeTexts:
@@ -63,5 +63,5 @@ class FreeTexts:
         return await self._connection.scalar(query) or 0
 
 
-def _context(claim_id: str) -> str:
+def text_context(claim_id: str) -> str:
     return f"claim text {claim_id}"

@@ -9,8 +9,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
 from persistence.encryption.cipher import FORMAT, KEY_ID_CHARACTERS
+from persistence.repositories.free_texts import text_context
 from persistence.repositories.payloads import payload_context
-from persistence.tables import claim_guides, claim_payloads, claims, idempotency_records
+from persistence.tables import claim_guides, claim_payloads, claim_texts, claims, idempotency_records
 
 START = len(FORMAT) + 2
 """Where a key's id begins in a sealed value, counted from 1."""
@@ -19,20 +20,26 @@ MARK = 64
 OPEN_STATES = tuple(state for state in ClaimState if not state.is_final)
 
 
+RowId = str | int
+
+
 @dataclass(frozen=True, slots=True)
 class SealedColumn:
     """A column of sealed values: how a row is found, what ties its value to it, how many to hold at once.
 
-    `key_name` is the column that keeps the key's name beside the value, where there is one.
+    A value is tied to its row's `owner`, the row itself unless another is named. `key_name` is the column
+    that keeps the key's name beside the value, where there is one.
     """
 
     what: str
     table: Table
-    row: Column[str]
+    row: Column[Any]
     value: Column[Any]
     context: Callable[[str], str]
     at_once: int
     key_name: Column[Any] | None = None
+    owner: Column[Any] | None = None
+    before_all: RowId = ""
 
 
 FILES = SealedColumn(
@@ -52,16 +59,27 @@ RESULTS = SealedColumn(
     str,
     at_once=200,
 )
-SEALED = (FILES, RESULTS)
+WORDS = SealedColumn(
+    "words",
+    claim_texts,
+    claim_texts.c.text_id,
+    claim_texts.c.ciphertext,
+    text_context,
+    at_once=200,
+    owner=claim_texts.c.claim_id,
+    before_all=0,
+)
+SEALED = (FILES, RESULTS, WORDS)
 """Every column of sealed values: a key that is in none of them, and has no guides, is not needed any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class SealedValue:
-    """One sealed value and its row."""
+    """One sealed value, its row, and whom it is about."""
 
-    row: str
+    row: RowId
     value: str
+    owner: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,19 +170,20 @@ class SealedValues:
         alike = [other for other in names if other.rpartition(".")[0] == name.rpartition(".")[0]]
         under = or_(claim_payloads.c.key_name.is_(None), claim_payloads.c.key_name.in_(alike))
         same = self._key_id(claim_payloads.c.ciphertext) == key_id
-        query = select(claim_payloads.c.claim_id, claim_payloads.c.ciphertext).where(under, same).limit(1)
+        claim = claim_payloads.c.claim_id
+        query = select(claim, claim_payloads.c.ciphertext, claim).where(under, same).limit(1)
         row = (await self._connection.execute(query)).one_or_none()
         return None if row is None else SealedValue(*row)
 
     async def not_under(
-        self, column: SealedColumn, key_id: str, name: str, *, after: str
+        self, column: SealedColumn, key_id: str, name: str, *, after: RowId
     ) -> Sequence[SealedValue]:
         """The next values that are sealed with another key than this one."""
         elsewhere = self._key_id(column.value) != key_id
         if column.key_name is not None:
             elsewhere = or_(elsewhere, column.key_name.is_(None), column.key_name != name)
         query = (
-            select(column.row, column.value)
+            select(column.row, column.value, column.row if column.owner is None else column.owner)
             .where(column.row > after, column.value.is_not(None), elsewhere)
             .order_by(column.row)
             .limit(column.at_once)

@@ -99,7 +99,7 @@ class KeyWatch:
         example = await self._store.look(lambda tx: tx.sealed.of_a_namesake(current, name))
         if example is None:
             return
-        context = payload_context(example.row)
+        context = payload_context(example.owner)
         if not await asyncio.to_thread(self._cipher.opens, example.value, context=context):
             raise EncryptionKeyError(
                 f"The key {current!r} is not the one that the database's files were sealed with under that "

@@ -9,7 +9,7 @@ from gateways.tiss.lote import LoteRefusedError
 from persistence.encryption.cipher import Cipher, CipherError
 from persistence.repositories.guides import KeptGuides, kept_guides
 from persistence.repositories.payloads import open_payload, sealing_name
-from persistence.repositories.sealed import FILES, SEALED, SealedColumn, SealedValue
+from persistence.repositories.sealed import FILES, SEALED, RowId, SealedColumn, SealedValue
 from persistence.store import Store, Transaction
 from workers.claims.guides import guides_of
 
@@ -38,7 +38,7 @@ class Rotation:
         return sum([await self._column(column, progress) for column in SEALED])
 
     async def _column(self, column: SealedColumn, progress: Progress) -> int:
-        done, after = 0, ""
+        done, after = 0, column.before_all
         while page := await self._page(column, after):
             after = page[-1].row
             changed = await asyncio.to_thread(self._sealed_anew, column, page)
@@ -46,7 +46,7 @@ class Rotation:
             progress(column.what, done)
         return done
 
-    async def _page(self, column: SealedColumn, after: str) -> Sequence[SealedValue]:
+    async def _page(self, column: SealedColumn, after: RowId) -> Sequence[SealedValue]:
         current = self.cipher.current
         return await self.store.look(lambda tx: tx.sealed.not_under(column, current, self._name, after=after))
 
@@ -59,7 +59,7 @@ class Rotation:
         return [new for value in page if (new := self._one(column, value))]
 
     def _one(self, column: SealedColumn, sealed: SealedValue) -> SealedAnew | None:
-        context = column.context(sealed.row)
+        context = column.context(sealed.owner)
         try:
             data = self.cipher.decrypt_bytes(sealed.value, context=context)
         except CipherError:
@@ -69,7 +69,7 @@ class Rotation:
 
     def _guides(self, sealed: SealedValue) -> KeptGuides | None:
         try:
-            return kept_guides(self.cipher, guides_of(open_payload(self.cipher, sealed.row, sealed.value)))
+            return kept_guides(self.cipher, guides_of(open_payload(self.cipher, sealed.owner, sealed.value)))
         except LoteRefusedError:
             return None
 
@@ -80,5 +80,5 @@ class Rotation:
             if await tx.sealed.replace(column, new.before, new.value, self._name):
                 written += 1
                 if new.guides:
-                    await tx.guides.rekey(new.before.row, new.guides)
+                    await tx.guides.rekey(new.before.owner, new.guides)
         return written

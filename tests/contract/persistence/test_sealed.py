@@ -10,6 +10,7 @@ from domain.claim_state import ClaimState
 from persistence.encryption.cipher import Cipher, CipherError
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.claims import Arrival
+from persistence.repositories.free_texts import TextSource, sealed_text
 from persistence.repositories.guides import kept_guides, sought_guides
 from persistence.repositories.idempotency import OperationKey, OperationTerms, StartedOperation
 from persistence.repositories.payloads import seal_payload
@@ -111,6 +112,15 @@ async def test_an_interrupted_rotation_leaves_every_value_readable_and_goes_on_w
     assert await Rotation(store, AFTER).run(quiet) == BATCHES - 10
 
 
+async def test_words_of_others_are_sealed_anew_too(store: Store) -> None:
+    words = [sealed_text(BEFORE, claim(1), TextSource.PAYER, f"said {number}", now=NOW) for number in (1, 2)]
+    await store.run(lambda tx: tx.free_texts.keep(words))
+    assert await Rotation(store, AFTER).run(quiet) == 2
+    assert await uses(store) == {("words", AFTER.current, 2)}
+    kept = await store.look(lambda tx: tx.free_texts.of_claim(claim(1)))
+    assert [text.opened(AFTER) for text in kept] == ["said 1", "said 2"]
+
+
 async def test_what_no_key_here_opens_stays_as_it_is_and_holds_nothing_up(store: Store) -> None:
     for number in range(1, 13):
         await hand_in(store, number, cipher_of(new_key("lost")))
@@ -124,7 +134,7 @@ async def test_a_file_that_was_corrected_meanwhile_is_not_overwritten(store: Sto
     before = await store.look(lambda tx: tx.payloads.find(claim(1)))
     corrected = seal_payload(BEFORE, claim(1), b"<corrected/>")
     await store.run(lambda tx: tx.payloads.put(claim(1), corrected, now=NOW))
-    stale = SealedValue(claim(1), before or "")
+    stale = SealedValue(claim(1), before or "", claim(1))
     assert not await store.run(lambda tx: tx.sealed.replace(FILES, stale, "late", "name"))
     assert await store.look(lambda tx: tx.payloads.opened(claim(1), BEFORE)) == b"<corrected/>"
 

@@ -20,7 +20,7 @@ from persistence.store import Store
 from tests.fuzz.foreign_jobs import ODD, TEXTS, foreign_job
 from tests.fuzz.mutations import mutated
 from tests.fuzz.test_answers import answer
-from tests.integration.intake_stage import intake_stage
+from tests.support.intake_stage import intake_stage
 from tests.support.patients import patients_file
 from tests.support.services import services
 from tests.support.tiss_client import open_client

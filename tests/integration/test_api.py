@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
 from persistence.store import Store
-from tests.integration.intake_stage import DERIVED, FILE, IntakeStage, intake_stage
+from tests.support.intake_stage import DERIVED, FILE, IntakeStage, intake_stage
 from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
 from workers.api import api
 from workers.app.http_server import Place, PortError, serving

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from persistence.store import Store
-from tests.integration.intake_stage import FILE, IntakeStage, intake_stage
+from tests.support.intake_stage import FILE, IntakeStage, intake_stage
 from workers.api import api
 from workers.api.body import FILES_AT_ONCE
 from workers.app.http_server import CallerLimits, Place, serving

@@ -21,7 +21,7 @@ from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.reviews import Review
 from persistence.store import Store
 from persistence.tables import claims
-from tests.integration.intake_stage import DERIVED, FILE, PAYERS, IntakeStage, intake_stage
+from tests.support.intake_stage import DERIVED, FILE, PAYERS, IntakeStage, intake_stage
 from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
 from workers.claims.examination import ClaimFile
 from workers.claims.intake import KnownClaim, NewClaim

@@ -12,9 +12,9 @@ from persistence.repositories.claims import Arrival
 from persistence.repositories.guides import kept_guides
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
-from tests.integration.intake_stage import FILE
 from tests.support.builders import CLAIM, NOW, later
 from tests.support.command_line import reenvio
+from tests.support.intake_stage import FILE
 from workers.claims.guides import guides_of
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is the contract suite's part

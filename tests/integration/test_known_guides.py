@@ -21,8 +21,8 @@ from persistence.repositories.claims import Arrival
 from persistence.repositories.guides import kept_guides
 from persistence.repositories.reviews import Review
 from persistence.store import Store
-from tests.integration.intake_stage import ZONE, HandClock
 from tests.support.faults.messages import message_broker
+from tests.support.intake_stage import ZONE, HandClock
 from tests.support.payers_file import payers_file
 from tests.support.services import services
 from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text

@@ -17,9 +17,9 @@ from persistence.encryption.keys import KEY_FILE, cipher_of, new_key
 from persistence.repositories.payloads import seal_payload, sealing_name
 from persistence.repositories.reviews import Review
 from persistence.store import Store
-from tests.integration.intake_stage import FILE
 from tests.support.builders import CLAIM, NOW, REFUSAL, draft
 from tests.support.earlier_rules import record_as_before, said_otherwise
+from tests.support.intake_stage import FILE
 from tests.support.services import services
 from tests.support.terminal import Terminal, terminal
 from tests.support.tiss_samples import DOCTOR

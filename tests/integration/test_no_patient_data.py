@@ -14,10 +14,10 @@ from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
 from persistence.tables import metadata
-from tests.integration.intake_stage import DERIVED, intake_stage
 from tests.support.builders import NOW
 from tests.support.foreign_texts import SECRETS as FOREIGN
 from tests.support.foreign_texts import TEXTS
+from tests.support.intake_stage import DERIVED, intake_stage
 from tests.support.patients import CPF, DIGITS, ERROR, SECRETS, dump, patients_file
 from tests.support.services import services
 from workers.claims.examination import ClaimFile

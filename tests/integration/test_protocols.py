@@ -24,8 +24,8 @@ from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.claims import Arrival
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
-from tests.integration.intake_stage import DERIVED, FILE, HandClock
 from tests.integration.tiss.connected_payer import always
+from tests.support.intake_stage import DERIVED, FILE, HandClock
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CALL, LOGIN, NOW, PAYER, lote
 from workers.claims.protocols import Protocols, ProtocolTrouble

@@ -29,7 +29,8 @@ _ZONE_NAME = re.compile(r"\[[\w/+\-]{1,40}\]$")
 _FORM_MAX = 40
 _SIGNS = frozenset(" -+.,:;/_#")
 _SMALL, _SMALL_MAX = 1_000_000, 8
-_PAYER_ID_MAX = 64
+_PAYER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,63}", re.ASCII)
+PAYER_ID_SHAPE = "at most 64 letters, digits and . _ -, without a person's number"
 _CLAIM_ID_EXAMPLES = {ClaimIdForm.CLM: "CLM-001-1234567890", ClaimIdForm.REFERENCE: "GUIDE-A17"}
 
 
@@ -78,18 +79,26 @@ def _claim_id(value: object, policy: Policy) -> ClaimId:
 
 
 def read_claim_id(value: object, policy: Policy) -> ClaimId:
-    """The claim that a job is about, in the form that its model or the policy asks for."""
-    return _claim_id(value, policy)
+    """The claim that a job is about, in the form that its model or the policy asks for.
+
+    An id that holds a person's number is none.
+    """
+    return _claim_id("" if isinstance(value, str) and holds_personal(value) else value, policy)
+
+
+def is_payer_id(text: str) -> bool:
+    """Whether the text can be a payer's id, and no person's name or number in a sentence."""
+    return _PAYER_ID.fullmatch(text) is not None and not holds_personal(text)
 
 
 def read_payer_id(value: object) -> str:
     """Whom a claim without a file is for; one that was handed in knows it."""
-    if isinstance(value, str) and 0 < len(value) <= _PAYER_ID_MAX and not holds_personal(value):
+    if isinstance(value, str) and is_payer_id(value):
         return value
     raise _Requirement(
         PAYER_ID,
         rule="SUB_06 payerId",
-        problem=f"payerId must name the claim's payer, in 1 to {_PAYER_ID_MAX} characters",
+        problem=f"payerId must be {PAYER_ID_SHAPE}",
         advice="Set payerId to the payer's name in PAYERS_FILE",
     ).broken_by(value, _shown_claim_id)
 

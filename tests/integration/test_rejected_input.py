@@ -43,7 +43,7 @@ async def test_bil_004_and_005_7_1_a_rejected_input_is_received_and_rejected_by_
     said = json.loads(rejected.data)
     assert said["input"] == "Variable retryCount"
     assert f"(rule {said['rule']})" in outcome.message
-    assert said["processInstanceKey"] == 42
+    assert said["processInstanceKey"] == "42"
     assert await problems(store) == []
 
 

@@ -1,12 +1,9 @@
-"""Point 5: words of payers and models are kept encrypted, for a short time; whoever reads them is noted."""
+"""Words of payers and models are kept encrypted, for a short time; whoever reads them is noted."""
 
-from asyncio import to_thread
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
-from typer.testing import CliRunner
 
 from domain.retention import Periods
 from domain.submission import Failed, SendResult, Submission
@@ -15,13 +12,14 @@ from persistence.store import Store
 from tests.support.builders import NOW
 from tests.support.patients import dump
 from tests.support.services import services
-from workers.cli.claim import claim_app
+from tests.support.terminal import Terminal, terminal
 from workers.jobs import all_handlers
 from workers.jobs.services import Services
 from workers.runtime import Job
 from workers.runtime.outcome import Incident, Outcome, Throw
 from workers.upkeep.retention import apply
 
+__all__ = ["terminal"]
 CLAIM, SAID = "CLM-W-1", "Beneficiária MARIA DA SILVA sem cobertura"
 KEY = new_key("k1")
 
@@ -123,17 +121,14 @@ async def test_an_id_with_a_persons_number_is_decided_about_under_a_keyed_one(
 
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 async def test_whoever_reads_the_words_is_in_the_journal_before_they_are_shown(
-    at_work: Services, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at_work: Services, terminal: Terminal
 ) -> None:
     await run(at_work, "submit-claim")
-    for name, value in {"DATABASE_URL": url, "REENVIO_HOME": str(tmp_path), "ENCRYPTION_KEYS": KEY}.items():
-        monkeypatch.setenv(name, value)
-    shown = await to_thread(CliRunner().invoke, claim_app, ["show", CLAIM])
-    assert f"`reenvio claim words {CLAIM}`" in shown.stdout
-    assert "MARIA" not in shown.stdout
-    told = await to_thread(CliRunner().invoke, claim_app, ["words", CLAIM])
-    assert told.exit_code == 0
-    assert SAID in told.stdout
+    _, shown, _ = await terminal.run("claim", "show", CLAIM, ENCRYPTION_KEYS=KEY)
+    assert f"`reenvio claim words {CLAIM}`" in shown
+    assert "MARIA" not in shown
+    code, told, _ = await terminal.run("claim", "words", CLAIM, ENCRYPTION_KEYS=KEY)
+    assert (code, SAID in told) == (0, True)
     async with at_work.store.reading() as tx:
         last = (await tx.journal.of_claim(CLAIM))[-1]
     assert last.event == "words_read"

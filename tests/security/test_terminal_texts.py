@@ -69,13 +69,14 @@ def test_what_is_printable_stays_as_it_is(text: str) -> None:
 
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 async def test_every_list_and_look_shows_hostile_rows(terminal: Terminal, store: Store) -> None:
-    claim = "CLM-[/]-1"
+    claim, of_before = "CLM-1-1", "CLM-[/]-1"
     async with store.transaction() as tx:
         await tx.payers.lock(payer := "[/red]\x1b[2J", now=NOW)
         await tx.payers.save(PayerStatus(payer, NOW, PayerState.PAUSED, HOSTILE))
-        await tx.claims.put(claim, payer, ClaimState.FAILED, now=NOW)
-        await tx.claims.move(claim, ClaimState.IN_REVIEW, now=NOW, reason=HOSTILE)
-        await tx.journal.write(claim, "failed", HOSTILE, now=NOW)
+        for hostile in (claim, of_before):
+            await tx.claims.put(hostile, payer, ClaimState.FAILED, now=NOW)
+            await tx.claims.move(hostile, ClaimState.IN_REVIEW, now=NOW, reason=HOSTILE)
+            await tx.journal.write(hostile, "failed", HOSTILE, now=NOW)
     for command in (("claim", "list"), ("claim", "show", claim), ("payer", "list"), ("payer", "show", payer)):
         code, out, err = await terminal.run(*command)
         assert (code, err) == (0, "")

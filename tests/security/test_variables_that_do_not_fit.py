@@ -34,10 +34,10 @@ def job(variables: dict[str, object], headers: dict[str, str]) -> Job:
 @pytest.mark.parametrize(
     ("factory", "variable", "value", "told"),
     [
-        (submit_claim, "claimId", f"CLM-{'x' * 129}-1", "128"),
+        (submit_claim, "claimId", f"CLM-{'x' * 129}-1", "100"),
         (submit_claim, "payerId", LONG, "64"),
-        (submit_claim, "payerId", "p\x00", "control characters"),
-        (submit_claim, "payerId", "\ud800", "valid string"),
+        (submit_claim, "payerId", "p\x00", "letters, digits"),
+        (submit_claim, "payerId", "\ud800", "letters, digits"),
         (open_review, "reviewReason", LONG, "64"),
         (open_review, "reviewRound", 2**31, "2147483647"),
         (open_review, "reviewRound", -1, "0"),

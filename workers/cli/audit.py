@@ -52,7 +52,7 @@ def show(
         async with store.reading() as tx:
             events = await tx.audit.of_claim(chain)
         if not events:
-            tell(f"Nothing is in the trail of {chain} here.", err=True)
+            tell(f"Nothing was decided about {chain} here.", err=True)
             raise typer.Exit(FOUND)
         for event in events:
             tell(_line(event))
@@ -101,7 +101,7 @@ async def _checkpoint(tx: Transaction) -> Checkpoint:
 @audit_app.command()
 def roles() -> None:
     """Print the SQL of the two PostgreSQL roles: workers that append, and retention that removes."""
-    typer.echo(ROLES.read_text(encoding="utf-8"), nl=False)
+    tell(ROLES.read_text(encoding="utf-8").rstrip())
 
 
 @audit_app.command()

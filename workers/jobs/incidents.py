@@ -7,12 +7,12 @@ from datetime import datetime
 import structlog
 
 from bpmn.names import JobType, Variable
+from domain.inputs import is_payer_id
 from domain.redaction import redact
 from persistence.repositories.incidents import StuckJob
 from persistence.store import Transaction
 from workers.jobs.rejections import claim_of
 from workers.jobs.services import Services
-from workers.jobs.variables import is_payer_id
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Outcome

@@ -1,7 +1,7 @@
 """What every job's variables must look like before a handler sees them: ids have shapes, texts are ours."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from bpmn.names import JobType, Variable
 from domain.check_digits import holds_personal
 from domain.claim import CLAIM_ID_SHAPE, is_claim_id, is_reference
+from domain.inputs import PAYER_ID_SHAPE, is_payer_id
 from domain.legible import legible
 from domain.policy import Policy
 from domain.reviews import ReviewReason
@@ -24,7 +25,10 @@ from workers.runtime.outcome import Incident, Outcome
 
 DECIDING = (JobType.RETRY_SUBMISSION_BACKOFF, JobType.ANALYZE_RETRY)
 """They read their own variables by the rules' numbers, and keep what they reject in the audit trail."""
-_PAYER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,63}", re.ASCII)
+BY_OWN_RULES: Mapping[str, frozenset[str]] = {
+    JobType.SUBMIT_CLAIM: frozenset({Variable.CLAIM_ID, Variable.PAYER_ID})
+}
+"""What a handler reads and rejects by itself, as those that decide do."""
 _TISS = re.compile(r"\(TISS:([0-9]{4})\)")
 _NUMBER = r"[0-9]{1,10}"
 
@@ -39,14 +43,9 @@ def _is_id(text: str) -> bool:
     return (is_claim_id(text) or is_reference(text)) and not holds_personal(text)
 
 
-def is_payer_id(text: str) -> bool:
-    """Whether the text can be a payer's id, and no person's name or number in a sentence."""
-    return _PAYER_ID.fullmatch(text) is not None and not holds_personal(text)
-
-
 SHAPES: Mapping[str, _Shape] = {
     Variable.CLAIM_ID: _Shape(_is_id, f"a claim's own id, {CLAIM_ID_SHAPE}, without a person's number"),
-    Variable.PAYER_ID: _Shape(is_payer_id, "at most 64 letters, digits and . _ -, without a person's number"),
+    Variable.PAYER_ID: _Shape(is_payer_id, PAYER_ID_SHAPE),
     Variable.PROTOCOL_NUMBER: _Shape(is_protocol, "at most 12 letters, digits and . / _ -"),
     Variable.REVIEW_REASON: _Shape(set(ReviewReason).__contains__, f"one of {', '.join(ReviewReason)}"),
 }
@@ -58,17 +57,17 @@ def guarded(handler: JobHandler, services: Services) -> JobHandler:
         return handler
 
     async def handle(job: Job) -> Outcome:
-        if wrong := _misshapen(job.variables):
+        if wrong := _misshapen(job.variables, BY_OWN_RULES.get(handler.type, frozenset())):
             return Incident(f"{job.type}: {wrong}. {REMEDY}")
         return await handler.handle(replace(job, variables=await _in_own_words(job.variables, services)))
 
     return replace(handler, handle=handle)
 
 
-def _misshapen(variables: Mapping[str, Any]) -> str | None:
+def _misshapen(variables: Mapping[str, Any], left_out: Collection[str]) -> str | None:
     for name, shape in SHAPES.items():
         given = variables.get(name)
-        if isinstance(given, str) and not shape.fits(given):
+        if name not in left_out and isinstance(given, str) and not shape.fits(given):
             return f"variable {name} must be {shape.asked}"
     return None
 

@@ -245,4 +245,4 @@ async def test_engine_and_database_hold_no_patient_of_a_file_or_of_an_error(
         assert claim_id(refused) in place
         assert [secret for secret in (*SECRETS, PATIENT, NAME, "Fict") if secret in place] == []
     assert "claim_payloads: " in stored
-    assert "[removed]" in stored
+    assert "claim_texts: " in stored  # what the payer said, sealed

@@ -1,4 +1,4 @@
-"""Point 5: whatever a payer writes into whichever field of its answer, none of its words go on."""
+"""Whatever a payer writes into whichever field of its answer, none of its words go on."""
 
 import pytest
 from lxml import etree

@@ -1,4 +1,4 @@
-"""Point 5: what leaves towards engine, logs, audit and queue is built from an allow-list."""
+"""What leaves towards engine, logs, audit and queue is built from an allow-list."""
 
 import json
 from dataclasses import asdict, replace

@@ -53,7 +53,7 @@ async def test_what_was_open_to_others_is_closed_and_told(tmp_path: Path) -> Non
     settings = Settings(home=tmp_path / "home", payers=PayerFiles(trace_dir=traces))
     await migrate_database(settings)
     traces.mkdir()
-    ours = [settings.home / "events.jsonl", settings.home / "encryption.key", traces / "1-2026-01-12.jsonl"]
+    ours = [settings.home / "events.jsonl", traces / "1-2026-01-12.jsonl"]
     for file in ours:
         file.touch()
     ours.append(settings.home / "reenvio.db")

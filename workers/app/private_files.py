@@ -1,6 +1,7 @@
 """Files of ours are for their owner only; what was left open to others is closed at the start.
 
-Only what is surely ours is touched: a setting may name anything, and who runs us may own all of it.
+Only what is surely ours is touched: a setting may name anything, and who runs us may own all of it. A key
+file that others could read is not closed here but refused where it is read: it may be no secret any more.
 """
 
 import os
@@ -11,7 +12,6 @@ from pathlib import Path
 import structlog
 
 from persistence.database.engine import sqlite_files
-from persistence.encryption.keys import KEY_FILE
 from workers.config.settings import Settings
 
 EVENTS_FILE = "events.jsonl"
@@ -37,7 +37,6 @@ def tell_open_folders(settings: Settings) -> None:
 
 
 def _files(settings: Settings) -> Iterable[Path]:
-    yield settings.home / KEY_FILE
     yield settings.home / EVENTS_FILE
     database = sqlite_files(settings.database)
     if database and _is_sqlite(database[0]):

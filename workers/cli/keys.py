@@ -23,7 +23,7 @@ from persistence.repositories.sealed import SEALED, KeyUses
 from persistence.store import Store
 from workers.app.ciphers import keys_as_given, opened_cipher, owns_database
 from workers.cli.application import with_store
-from workers.cli.output import say
+from workers.cli.output import say, tell
 from workers.cli.tables import print_table
 from workers.config.settings import Settings, read_settings
 from workers.upkeep.keys import missing_keys
@@ -48,7 +48,7 @@ def list_keys() -> None:
         ids = [*cipher.keys, *sorted(uses.keys() - cipher.keys.keys())]
         rows = [_cells(key, cipher, uses, missing) for key in ids]
         if not rows:
-            typer.echo("No keys yet: the first is made when something is to be sealed.")
+            tell("No keys yet: the first is made when something is to be sealed.")
             return
         print_table(COLUMNS, rows)
         raise typer.Exit(MISSING if set(ids) - set(cipher.keys) or missing else 0)
@@ -67,7 +67,7 @@ def add(
     file = settings.home / KEY_FILE
     if settings.encryption_keys or not (owns_database(settings) or file.exists()):
         say(err, f"Add this at the end of ENCRYPTION_KEYS, and keep a copy. {_next(name)}")
-        typer.echo(key)
+        tell(key)
         return
     add_key(settings.home, key)
     say(err, f"Key {name} is in {file} now: keep a copy of the file. {_next(name)}")
@@ -86,10 +86,10 @@ def rotate(
         cipher = await opened_cipher(settings, store)
         require_key(cipher)
         done = await Rotation(store, cipher).run(_progress)
-        typer.echo(f"{done} values are sealed anew with {cipher.current}.")
+        tell(f"{done} values are sealed anew with {cipher.current}.")
         left = by_key(await store.look(lambda tx: tx.sealed.uses()), cipher)
         for line in left_under_others(left, cipher):
-            typer.echo(line)
+            tell(line)
 
     with_store(go, settings)
 

@@ -11,6 +11,7 @@ from persistence.repositories.free_texts import FreeText
 from persistence.store import Store, Transaction
 from workers.app.ciphers import keys_as_given
 from workers.cli.application import DecidedClaimArgument, with_store
+from workers.cli.output import tell
 from workers.config.settings import read_settings
 
 WORDS_READ = "words_read"
@@ -26,12 +27,12 @@ def words(claim: DecidedClaimArgument) -> None:
         async with store.reading() as tx:
             kept = await tx.free_texts.of_claim(claim.value)
         if not kept:
-            typer.echo(f"No words of a payer or model are kept about {claim}.", err=True)
+            tell(f"No words of a payer or model are kept about {claim}.", err=True)
             raise typer.Exit(NONE_KEPT)
         lines = [f"{_about(one)}  {legible(one.opened(cipher))}" for one in kept]
         await _note(store, claim, len(kept))
         for line in lines:
-            typer.echo(line)
+            tell(line)
 
     with_store(go, settings)
 

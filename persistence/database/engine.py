@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -124,10 +125,15 @@ def _engine(url: str, limits: PoolLimits) -> AsyncEngine:
 
 
 def _make_sqlite(files: tuple[Path, ...]) -> None:
-    """Make the file for its owner only; SQLite gives its companions the same rights."""
+    """Make the file for its owner only; SQLite gives its companions the same rights.
+
+    A file that is there is not opened: closing it would end the locks that SQLite holds on it for this
+    process, and the next program to look would take the log of a database in use away.
+    """
     for file in files[:1]:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        with suppress(FileExistsError):
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _connect_arguments(url: URL, limits: PoolLimits) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """What we keep on disk is for its owner only, whatever the umask says and however it was left."""
 
+import asyncio
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
+from domain.claim_state import ClaimState
 from gateways.file_sink import FileSink
 from gateways.sink import OutgoingEvent
 from gateways.tiss.exchange import Exchange, trace_into
@@ -110,3 +113,32 @@ async def test_a_database_elsewhere_is_closed_but_not_the_folder_it_stands_in(
     open_to_all(tmp_path, tmp_path / "test.db")
     keep_private(Settings(home=tmp_path / "none", database_url=url))
     assert (mode(tmp_path / "test.db"), mode(tmp_path)) == (0o600, 0o755)
+
+
+async def test_the_locks_of_a_database_in_use_are_kept_when_its_files_are_looked_at_again(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(home=tmp_path)
+    await migrate_database(settings)
+    async with opened_store(settings) as store, opened_store(settings):
+        await store.run(lambda tx: tx.claims.put("CLM-1-1", "p", ClaimState.SUBMITTING, now=NOW))
+        for number in (2, 3):  # each look from outside would take itself for the last, and end the log
+            seen = await looked_at_from_outside(settings)
+            async with store.transaction() as tx:
+                await tx.claims.put(f"CLM-1-{number}", "p", ClaimState.SUBMITTING, now=NOW)
+            assert seen == number - 1
+
+
+COUNT = """
+import sqlite3, sys
+print(sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM claims").fetchone()[0])
+"""
+
+
+async def looked_at_from_outside(settings: Settings) -> int:
+    """How many claims another process sees."""
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", COUNT, str(settings.home / "reenvio.db"), stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await child.communicate()
+    return int(out)

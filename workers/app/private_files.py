@@ -1,5 +1,6 @@
 """Files of ours are for their owner only; what was left open to others is closed at the start.
 
+What is closed already is not opened: closing a file that SQLite has open in this process would end its locks.
 Only what is surely ours is touched: a setting may name anything, and who runs us may own all of it. A key
 file that others could read is not closed here but refused where it is read: it may be no secret any more.
 """
@@ -38,11 +39,18 @@ def tell_open_folders(settings: Settings) -> None:
 
 def _files(settings: Settings) -> Iterable[Path]:
     yield settings.home / EVENTS_FILE
-    database = sqlite_files(settings.database)
-    if database and _is_sqlite(database[0]):
+    database = [file for file in sqlite_files(settings.database) if _is_open_to_others(file)]
+    if database and _is_sqlite(sqlite_files(settings.database)[0]):
         yield from database
     if folder := settings.payers.trace_dir:
         yield from folder.glob(TRACES)
+
+
+def _is_open_to_others(file: Path) -> bool:
+    try:
+        return bool(os.lstat(file).st_mode & OTHERS)
+    except OSError:
+        return False
 
 
 def _is_sqlite(file: Path) -> bool:

@@ -16,6 +16,7 @@ _FOLDER = Path(__file__).parent / "schemas"
 _MOST = 20
 _LISTED = 5
 _CHUNK = 65_536
+_COMPILING = threading.Lock()  # libxml2 makes its built-in types with the first schema, without a lock
 _RULES = {
     "SCHEMAV_CVC_MAXLENGTH_VALID": "the value is too long",
     "SCHEMAV_CVC_MINLENGTH_VALID": "the value is too short",
@@ -80,7 +81,8 @@ class Schemas:
         loaded: dict[str, etree.XMLSchema] = self._of_thread.__dict__
         if version not in loaded:
             entry = f"tissWebServicesV{version.replace('.', '_')}.xsd"
-            loaded[version] = etree.XMLSchema(file=str(_FOLDER / version / entry))
+            with _COMPILING:
+                loaded[version] = etree.XMLSchema(file=str(_FOLDER / version / entry))
         return loaded[version]
 
 

@@ -248,11 +248,18 @@ async def test_a_wish_that_no_worker_confirms_is_not_called_done(stage: Stage, r
 
 
 async def retries_run_out(stage: Stage, claim: Claim) -> Record:
-    """Let the pauses between a job's technical retries pass until the engine has an incident."""
+    """Let the pause after each technical failure pass until the engine has an incident.
+
+    The clock moves once a failure: an engine hurried on while a job fails may forget to hand it out again.
+    """
+    passed = 0
 
     async def look() -> Record | None:
-        await stage.clock.advance(timedelta(seconds=6))
+        nonlocal passed
         found = stage.records.of_instance(claim.instance, "INCIDENT", "CREATED")
+        if not found and passed < len(stage.records.of_instance(claim.instance, "JOB", "FAILED")):
+            passed += 1
+            await stage.clock.advance(timedelta(seconds=6))
         return found[-1] if found else None
 
     return await eventually(look, f"an incident of {claim.id}")

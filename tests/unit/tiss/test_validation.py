@@ -1,6 +1,10 @@
 """The schemas say line, guide, element and rule, and never a value."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier, BrokenBarrierError
+
 import pytest
+from lxml import etree
 
 from gateways.tiss.lote import read_lote
 from gateways.tiss.messages import lote_message, seal
@@ -120,3 +124,20 @@ def test_a_character_the_payer_cannot_read_is_told_by_line() -> None:
 def line_of_utf8(text: str, word: str) -> int:
     lines = file_bytes(text, "UTF-8").decode("utf-8").splitlines()
     return next(number for number, line in enumerate(lines, 1) if word in line)
+
+
+def test_no_two_threads_compile_a_schema_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_it, two, met = etree.XMLSchema, Barrier(2), []
+
+    def compiled(file: str) -> etree.XMLSchema:
+        try:
+            met.append(two.wait(timeout=0.2))
+        except BrokenBarrierError:
+            two.reset()
+        return compile_it(file=file)
+
+    monkeypatch.setattr(etree, "XMLSchema", compiled)
+    schemas = Schemas()
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda _: schemas.load([Version.V4_03_00]), range(2)))
+    assert met == []

@@ -1,14 +1,21 @@
 """The two clocks: the wall's, and the embedded engine's, which can be moved."""
 
+import asyncio
 import ssl
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import httpx
 
 from domain.errors import Trouble
+from domain.ports import Clock
 
+ASKED_EVERY_SECONDS = 1.0
+MOVED_SECONDS = 0.25
+"""A job given out so much later than we count shows that somebody has moved the engine's clock."""
 _ANSWER_SECONDS = 10.0
 
 
@@ -76,6 +83,53 @@ class EngineClock:
         bare = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         async with httpx.AsyncClient(verify=bare, trust_env=False) as own:
             yield own
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a clock said, and our count of seconds then."""
+
+    said: datetime
+    counted: float
+
+
+class CountedClock:
+    """An engine's clock, asked once a second and counted on in between.
+
+    Jobs tell sooner when it was moved: each says when the engine gave it out.
+    """
+
+    def __init__(self, engine: Clock, *, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._engine = engine
+        self._seconds = seconds
+        self._reading: _Reading | None = None
+        self._alone = asyncio.Lock()
+
+    async def now(self) -> datetime:
+        """The engine's present moment."""
+        if (reading := self._reading) is None or self._age(reading) >= ASKED_EVERY_SECONDS:
+            reading = await self._read_again(reading)
+        return self._counted_on(reading)
+
+    def gave_out(self, at: float) -> None:
+        """A job has come that the engine gave out at this time of its own, in seconds since 1970."""
+        if self._reading and at - self._counted_on(self._reading).timestamp() > MOVED_SECONDS:
+            self._reading = None
+
+    def _counted_on(self, reading: _Reading) -> datetime:
+        return reading.said + timedelta(seconds=self._age(reading))
+
+    def _age(self, reading: _Reading) -> float:
+        return self._seconds() - reading.counted
+
+    async def _read_again(self, seen: _Reading | None) -> _Reading:
+        """One asks for all who want to know at the same time."""
+        async with self._alone:
+            if (known := self._reading) is None or known is seen:
+                begun = self._seconds()
+                said = await self._engine.now()
+                known = self._reading = _Reading(said, (begun + self._seconds()) / 2)
+            return known
 
 
 def _moment(answer: httpx.Response) -> datetime:

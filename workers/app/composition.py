@@ -16,7 +16,7 @@ from bpmn.names import JobType, model_paths
 from domain.intake import IntakeTerms
 from domain.ports import Clock
 from domain.submission import PayerGateway
-from gateways.clock import EngineClock, WallClock
+from gateways.clock import CountedClock, EngineClock, WallClock
 from gateways.file_sink import FileSink
 from gateways.redis import RedisStream, open_stream
 from gateways.sink import EventSink, SinkError
@@ -50,7 +50,7 @@ from workers.payers.practice import practice_payer, require_payers
 from workers.payers.waking import Waker, by_message
 from workers.policy import PolicySource
 from workers.runtime import Worker, WorkerOptions
-from workers.runtime.events import Listener, RuntimeEvent
+from workers.runtime.events import JobTaken, Listener, RuntimeEvent
 from workers.runtime.gate import Gate
 from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.keys import KeyWatch
@@ -145,6 +145,13 @@ def clock_here(settings: Settings, store: Store) -> Clock:
     return embedded(running).clock if running else shared_clock(settings, store)
 
 
+def _clock_of(cluster: Cluster, settings: Settings, store: Store) -> Clock:
+    """The clock that workers of the cluster live by, cheap to ask."""
+    machine = cluster.clock
+    is_real = isinstance(machine, WallClock)
+    return shared_clock(settings, store, machine) if is_real else CountedClock(machine)
+
+
 def shared_clock(settings: Settings, store: Store, machine: Clock | None = None) -> Clock:
     """The database's time, by which all workers live, whatever their machines say."""
     return DatabaseClock(store.time, machine or WallClock(), tolerance=settings.clocks.warn)
@@ -152,7 +159,7 @@ def shared_clock(settings: Settings, store: Store, machine: Clock | None = None)
 
 def clock_check(settings: Settings, clock: Clock, machine: Clock | None = None) -> ClockCheck:
     """The clocks that maintenance compares; an engine that may be moved is right by itself."""
-    if isinstance(clock, EngineClock):
+    if isinstance(clock, EngineClock | CountedClock):
         return ClockCheck()
     clocks = {"the database": clock, "this machine": machine or WallClock()}
     return ClockCheck(clocks, settings.clocks.tolerance)
@@ -177,7 +184,11 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
         commands, cipher = ZeebeCommands(channel), await opened_cipher(settings, opened)
         store = opened.sealed_with(seals_of(cipher))
         machine = cluster.clock
-        clock = shared_clock(settings, store, machine) if isinstance(machine, WallClock) else machine
+        clock = (
+            shared_clock(settings, store, machine)
+            if isinstance(machine, WallClock)
+            else CountedClock(machine)
+        )
         yield App(
             settings=settings,
             store=store,
@@ -187,7 +198,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             messages=ClaimMessages(store, commands),
             intake=Intake(store, commands, clock, Reader(channels, terms, cipher), Batches(channels, cipher)),
             clock=clock,
-            clock_check=clock_check(settings, clock, machine),
+            clock_check=clock_check(settings, clock, cluster.clock),
             payer=practice or gateway_to(channels, store),
             channels=channels,
             policy=policy,
@@ -195,7 +206,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             payer_limits=limits_by_payer({name: channel.settings for name, channel in channels.items()}),
             keys=KeyWatch(store, cipher),
             reopen=lambda: open_channel(cluster.connection),
-            listener=_listener(),
+            listener=_listener(clock),
         )
 
 
@@ -293,12 +304,14 @@ def intake_terms(settings: Settings, zone: tzinfo) -> IntakeTerms:
     return IntakeTerms(settings.intake.max_bytes, timedelta(hours=settings.intake.deadline_hours), zone)
 
 
-def _listener() -> Listener:
-    """Logs and metrics, both given every event."""
+def _listener(clock: Clock) -> Listener:
+    """Logs and metrics, both given every event; an engine's clock is told of every job."""
     provider = MeterProvider(metric_readers=[PrometheusMetricReader()])
     metrics = RuntimeMetrics(provider.get_meter("reenvio"))
 
     def count_and_log(event: RuntimeEvent) -> None:
+        if isinstance(event, JobTaken) and isinstance(clock, CountedClock):
+            clock.gave_out(event.gave_out)
         metrics.count(event)
         log_event(event)
 

@@ -57,10 +57,11 @@ class JobsResumed:
 
 @dataclass(frozen=True, slots=True)
 class JobTaken:
-    """A job came in."""
+    """A job came in; the engine `gave_out` the job at so many seconds of its own clock."""
 
     type: str
     how: str
+    gave_out: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,8 @@ class JobSource:
                 await self._gate.passed()
 
     def _receive(self, activated: ActivatedJob, how: str) -> None:
-        self._emit(JobTaken(self._handler.type, how))
+        gave_out = (activated.deadline - self._lock_millis) / 1000
+        self._emit(JobTaken(self._handler.type, how, gave_out))
         self._executor.take(read_job(activated))
 
     @property

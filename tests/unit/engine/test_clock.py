@@ -1,5 +1,6 @@
 """The engine's clock can be read and moved, and says plainly when it cannot."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,7 +9,7 @@ import httpx
 import pytest
 
 from domain.ports import Clock
-from gateways.clock import EngineClock, EngineClockError, WallClock
+from gateways.clock import CountedClock, EngineClock, EngineClockError, WallClock
 from gateways.zeebe.engine import EngineConfig, start
 
 from .support import Mirror, Notebook
@@ -71,3 +72,56 @@ async def test_an_answer_without_a_time_is_one_line_of_advice(mirror: Mirror, an
     (mirror.root / "actuator" / "clock").write_text(answer)
     with pytest.raises(EngineClockError, match="answered HTTP 200 and no time"):
         await EngineClock(mirror.url).now()
+
+
+class AskedClock:
+    """An engine's clock that counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.time, self.asked = datetime(2026, 11, 16, 12, tzinfo=UTC), 0
+
+    async def now(self) -> datetime:
+        self.asked += 1
+        await asyncio.sleep(0)
+        return self.time
+
+
+class Seconds:
+    """Seconds that pass when told to."""
+
+    def __init__(self) -> None:
+        self.count = 50.0
+
+    def __call__(self) -> float:
+        return self.count
+
+
+async def test_a_counted_clock_is_asked_once_a_second_however_many_want_to_know() -> None:
+    engine, seconds = AskedClock(), Seconds()
+    clock = CountedClock(engine, seconds=seconds)
+    told = await asyncio.gather(*(clock.now() for _ in range(9)))
+    assert (set(told), engine.asked) == ({engine.time}, 1)
+    seconds.count += 0.75
+    assert (await clock.now(), engine.asked) == (engine.time + timedelta(seconds=0.75), 1)
+    seconds.count += 0.25
+    engine.time += timedelta(hours=4)
+    assert (await clock.now(), engine.asked) == (engine.time, 2)
+
+
+async def test_a_job_from_a_moved_engine_tells_at_once() -> None:
+    engine, seconds = AskedClock(), Seconds()
+    clock = CountedClock(engine, seconds=seconds)
+    await clock.now()
+    clock.gave_out(engine.time.timestamp() - 30)  # it waited in a queue
+    await clock.now()
+    assert engine.asked == 1
+    engine.time += timedelta(seconds=6)
+    clock.gave_out(engine.time.timestamp())
+    assert (await clock.now(), engine.asked) == (engine.time, 2)
+
+
+async def test_an_engine_that_is_away_is_asked_again_the_next_time() -> None:
+    clock = CountedClock(EngineClock("http://127.0.0.1:9"))
+    for _ in range(2):
+        with pytest.raises(EngineClockError, match="reenvio engine start"):
+            await clock.now()

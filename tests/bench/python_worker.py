@@ -14,7 +14,8 @@ from pyzeebe import ZeebeWorker, create_insecure_channel
 from gateways.clock import WallClock
 from gateways.zeebe.connection import Plaintext, open_channel
 from tests.bench.names import Name
-from workers.app.composition import Cluster, running
+from workers.app.cluster import Cluster
+from workers.app.composition import running
 from workers.app.logs import configure_logs
 from workers.config.settings import read_settings
 from workers.jobs.decisions import analyze_retry

@@ -16,7 +16,8 @@ from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url
 from tests.outage.plan import Plan
 from tests.support.tiss_samples import PAYER
-from workers.app.composition import App, embedded, migrate_database, running
+from workers.app.cluster import embedded
+from workers.app.composition import App, migrate_database, running
 from workers.config.settings import PayerFiles, Settings
 
 HANDLERS = 64

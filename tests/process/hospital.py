@@ -24,7 +24,8 @@ from tests.support.orders import answered
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CARD, DOCTOR, PAYER, file_bytes, file_text
 from workers.api import serving_api
-from workers.app.composition import App, Cluster, embedded, migrate_database, running
+from workers.app.cluster import Cluster, embedded
+from workers.app.composition import App, migrate_database, running
 from workers.config.intake import ApiSettings
 from workers.config.settings import PayerFiles, Settings
 

@@ -21,7 +21,8 @@ from tests.process.records import Records
 from tests.process.stage import Claim, Payers, Stage, eventually
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import PAYER
-from workers.app.composition import embedded, migrate_database, running
+from workers.app.cluster import embedded
+from workers.app.composition import migrate_database, running
 from workers.claims.examination import ClaimFile
 from workers.config.settings import PayerFiles, Settings
 from workers.payers.orders import Orders

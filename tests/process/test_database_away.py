@@ -12,7 +12,8 @@ from gateways.zeebe import engine
 from tests.process.stage import Stage, eventually
 from tests.support.database_cable import Cable
 from tests.support.databases import Postgres, postgres, postgres_url
-from workers.app.composition import embedded, running
+from workers.app.cluster import embedded
+from workers.app.composition import running
 
 __all__ = ["postgres", "postgres_url"]
 DOWN = FailLine(error="SERVICE_UNAVAILABLE", code="HTTP:503")

@@ -19,7 +19,8 @@ from persistence.encryption.keys import new_key
 from persistence.store import Store
 from tests.support.builders import draft
 from tests.support.payers_file import payers_file
-from workers.app.composition import App, Cluster, running
+from workers.app.cluster import Cluster
+from workers.app.composition import App, running
 from workers.config.settings import PayerFiles, Settings
 from workers.jobs import all_handlers
 from workers.payers.limits import LimitsByPayer

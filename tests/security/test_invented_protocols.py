@@ -19,7 +19,8 @@ from tests.support.command_line import reenvio
 from tests.support.faults.messages import message_broker
 from tests.support.tiss_samples import file_bytes, file_text
 from workers.api import serving_api
-from workers.app.composition import App, Cluster, migrate_database, running
+from workers.app.cluster import Cluster
+from workers.app.composition import App, migrate_database, running
 from workers.config.intake import ApiSettings
 from workers.config.settings import SettingsError, read_settings
 from workers.jobs import all_handlers

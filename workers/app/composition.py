@@ -16,13 +16,12 @@ from bpmn.names import JobType, model_paths
 from domain.intake import IntakeTerms
 from domain.ports import Clock
 from domain.submission import PayerGateway
-from gateways.clock import CountedClock, EngineClock, WallClock
+from gateways.clock import CountedClock, WallClock
 from gateways.file_sink import FileSink
 from gateways.redis import RedisStream, open_stream
 from gateways.sink import EventSink, SinkError
-from gateways.zeebe import engine
 from gateways.zeebe.commands import ZeebeCommands
-from gateways.zeebe.connection import Plaintext, ZeebeConnection, open_channel
+from gateways.zeebe.connection import open_channel
 from persistence.audit.seals import seals_of
 from persistence.clock import DatabaseClock
 from persistence.database.engine import lacks_file, open_database
@@ -31,6 +30,7 @@ from persistence.encryption.keys import require_key
 from persistence.migrations import is_new_enough, migrate
 from persistence.store import Store
 from workers.app.ciphers import keys_as_given, opened_cipher
+from workers.app.cluster import Cluster, clock_check, clock_of
 from workers.app.logs import log_event
 from workers.app.metrics import RelayMetrics, RuntimeMetrics
 from workers.app.private_files import EVENTS_FILE, keep_private, tell_open_folders
@@ -39,7 +39,6 @@ from workers.claims.examination import Reader
 from workers.claims.guides import GuideSearch
 from workers.claims.intake import Intake
 from workers.claims.messages import ClaimMessages
-from workers.config.cluster import connection_from
 from workers.config.settings import Settings, SettingsError
 from workers.jobs import all_handlers
 from workers.jobs.limits import JobLimits, slowest
@@ -55,14 +54,6 @@ from workers.runtime.gate import Gate
 from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.keys import KeyWatch
 from workers.upkeep.relay import Relay, RelayTerms
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """Which engine to work with, and the clock it lives by."""
-
-    connection: ZeebeConnection
-    clock: Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,50 +117,6 @@ class App:
         return Waker(self.store, self.payer_limits, by_message(self.commands))
 
 
-def find_cluster(settings: Settings) -> Cluster:
-    """The cluster that is set, or the embedded engine if it runs."""
-    if connection := connection_from(settings.cluster):
-        return Cluster(connection, WallClock())
-    running = engine.status(settings.engine.config())
-    if running is None:
-        raise engine.EngineError(
-            "No engine is running here and ZEEBE_ADDRESS is not set: start one with `reenvio engine start`, "
-            "start everything with `reenvio up`, or set ZEEBE_ADDRESS to your own cluster."
-        )
-    return embedded(running)
-
-
-def clock_here(settings: Settings, store: Store) -> Clock:
-    """The clock that claims live by: a running embedded engine's, which may be moved, else the database's."""
-    running = None if connection_from(settings.cluster) else engine.status(settings.engine.config())
-    return embedded(running).clock if running else shared_clock(settings, store)
-
-
-def _clock_of(cluster: Cluster, settings: Settings, store: Store) -> Clock:
-    """The clock that workers of the cluster live by, cheap to ask."""
-    machine = cluster.clock
-    is_real = isinstance(machine, WallClock)
-    return shared_clock(settings, store, machine) if is_real else CountedClock(machine)
-
-
-def shared_clock(settings: Settings, store: Store, machine: Clock | None = None) -> Clock:
-    """The database's time, by which all workers live, whatever their machines say."""
-    return DatabaseClock(store.time, machine or WallClock(), tolerance=settings.clocks.warn)
-
-
-def clock_check(settings: Settings, clock: Clock, machine: Clock | None = None) -> ClockCheck:
-    """The clocks that maintenance compares; an engine that may be moved is right by itself."""
-    if isinstance(clock, EngineClock | CountedClock):
-        return ClockCheck()
-    clocks = {"the database": clock, "this machine": machine or WallClock()}
-    return ClockCheck(clocks, settings.clocks.tolerance)
-
-
-def embedded(running: engine.RunningEngine) -> Cluster:
-    """The embedded engine as a cluster: its clock may be moved, and ours follows it."""
-    return Cluster(Plaintext(running.grpc_address), EngineClock(running.management_url))
-
-
 @asynccontextmanager
 async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
     """Open the payers' lines, the database, the channel to the engine and what stands on them."""
@@ -183,12 +130,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
     ):
         commands, cipher = ZeebeCommands(channel), await opened_cipher(settings, opened)
         store = opened.sealed_with(seals_of(cipher))
-        machine = cluster.clock
-        clock = (
-            shared_clock(settings, store, machine)
-            if isinstance(machine, WallClock)
-            else CountedClock(machine)
-        )
+        clock = clock_of(cluster, settings, store)
         yield App(
             settings=settings,
             store=store,

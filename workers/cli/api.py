@@ -3,7 +3,8 @@
 import asyncio
 
 from workers.api import serving_api
-from workers.app.composition import claims_flowing, find_cluster
+from workers.app.cluster import find_cluster
+from workers.app.composition import claims_flowing
 from workers.app.logs import configure_logs
 from workers.app.serving import stop_on_signal
 from workers.config.settings import Settings, SettingsError, read_settings

@@ -9,7 +9,8 @@ import typer
 from domain.claim import CLAIM_ID_SHAPE, ClaimId, ClaimIdForm
 from persistence.database.trouble import reachable
 from persistence.store import Store
-from workers.app.composition import App, Opening, find_cluster, opened_store, running
+from workers.app.cluster import find_cluster
+from workers.app.composition import App, Opening, opened_store, running
 from workers.app.logs import configure_logs
 from workers.cli.errors import ReaderGone
 from workers.config.settings import Settings, read_settings

@@ -12,7 +12,8 @@ from domain.operators import Attribution
 from domain.payer_status import PayerState
 from domain.refusals import Refusal
 from persistence.store import Store
-from workers.app.composition import App, clock_here
+from workers.app.cluster import clock_here
+from workers.app.composition import App
 from workers.cli.application import with_app, with_store
 from workers.cli.operator import ByOption, ReasonOption, Subject, YesOption, ordered, require_yes, signed
 from workers.cli.output import tell

@@ -8,7 +8,8 @@ import typer
 from domain.operators import Attribution
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
-from workers.app.composition import clock_check, opened_for_retention, shared_clock
+from workers.app.cluster import clock_check, shared_clock
+from workers.app.composition import opened_for_retention
 from workers.cli.application import DecidedClaimArgument, with_store
 from workers.cli.operator import (
     FOR_GOOD,

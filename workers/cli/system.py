@@ -12,7 +12,8 @@ from bpmn.names import JobType
 from domain.practice import PRACTICE_PREFIX
 from gateways.zeebe import engine
 from workers.api import serving_api
-from workers.app.composition import claims_flowing, find_cluster, migrate_database, running
+from workers.app.cluster import find_cluster
+from workers.app.composition import claims_flowing, migrate_database, running
 from workers.app.logs import configure_logs
 from workers.app.serving import relaying, serve
 from workers.cli.engine import RichReporter

@@ -11,7 +11,8 @@ from gateways.practice.simulator.ledger import Ledger
 from gateways.practice.simulator.server import simulated_payers
 from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url
-from workers.app.composition import App, embedded, migrate_database, running
+from workers.app.cluster import embedded
+from workers.app.composition import App, migrate_database, running
 from workers.config.cluster import ClusterSettings
 from workers.config.settings import Settings
 from workers.demo.fast_forward import DemoParts, FastForward

@@ -147,11 +147,20 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
         parse_duration(text)
 
 
+# Tests that run in a shell's background inherit an ignored SIGINT.
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from workers.cli.engine import engine_app
+engine_app()
+"""
+
+
 def test_ctrl_c_during_a_start_leaves_no_broker_and_no_traceback(
     run: Callable[..., Result], installed: Callable[[str], Path], config: EngineConfig
 ) -> None:
     bin_folder = installed("never ready")
-    command = [sys.executable, "-c", "from workers.cli.engine import engine_app; engine_app()", "start"]
+    command = [sys.executable, "-c", INTERRUPTIBLE, "start"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as starting:
         deadline = time.monotonic() + 30
         while not (bin_folder / "starts").exists() and time.monotonic() < deadline:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from gateways.private_folders import private_folder
 from gateways.sink import OutgoingEvent, SinkError
 
 
@@ -25,7 +26,7 @@ class FileSink:
 
     def _append(self, lines: bytes) -> None:
         try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_folder(self._file.parent)
             with os.fdopen(
                 os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab"
             ) as opened:

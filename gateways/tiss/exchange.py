@@ -11,6 +11,7 @@ from urllib.parse import quote
 import structlog
 from lxml import etree
 
+from gateways.private_folders import private_folder
 from gateways.tiss.judgement import Broken, Reply
 from gateways.tiss.names import local
 from gateways.tiss.redaction import personal_values, redacted_xml, without
@@ -53,7 +54,7 @@ def describe(reply: Reply, values: Iterable[str]) -> str:
 
 def trace_into(folder: Path, payer_id: str) -> ExchangeListener:
     """Appends one line of JSON per exchange; the folder is made if it is missing."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private_folder(folder)
 
     def write(exchange: Exchange) -> None:
         try:

@@ -41,7 +41,7 @@ def made_cipher(home: Path, *, random: Random = os.urandom) -> Cipher:
     """The cipher of the file in `home`; where there is none, with a new key of a random name."""
     file = home / KEY_FILE
     with _usable(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not file.exists():
             _create(file, new_key(random_id(random), random=random))
     return cipher_of(_read(file), random=random)
@@ -130,7 +130,7 @@ def _usable(file: Path) -> Iterator[None]:
 def _changing(file: Path) -> Iterator[list[str]]:
     """The keys of the file, to be changed: whoever else changes them waits, who reads sees all or nothing."""
     with _usable(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = os.open(file.parent, os.O_RDONLY)
         try:
             fcntl.flock(folder, fcntl.LOCK_EX)

@@ -5,7 +5,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,8 +15,11 @@ from domain.claim_state import ClaimState
 from gateways.file_sink import FileSink
 from gateways.sink import OutgoingEvent
 from gateways.tiss.exchange import Exchange, trace_into
+from gateways.zeebe.engine import EngineConfig, remember_offset
 from persistence.database.engine import sqlite_url
+from persistence.encryption.keys import KEY_FILE, made_cipher
 from persistence.store import Store
+from tests.support.command_line import reenvio
 from workers.app.composition import migrate_database, opened_store
 from workers.app.private_files import keep_private, tell_open_folders
 from workers.config.settings import PayerFiles, Settings
@@ -97,6 +100,26 @@ async def test_a_new_events_file_is_private(tmp_path: Path) -> None:
     file = tmp_path / "new" / "events.jsonl"
     await FileSink(file).send([OutgoingEvent("1", "CLM-1-1", "t", "{}", NOW)])
     assert (mode(file), mode(file.parent)) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize("umask", [0o022, 0])
+def test_a_home_that_a_new_key_makes_is_private(tmp_path: Path, umask: int) -> None:
+    os.umask(umask)
+    home = tmp_path / "home"
+    assert reenvio(home, "keys", "add").returncode == 0
+    assert (mode(home), mode(home / KEY_FILE)) == (0o700, 0o600)
+
+
+def test_a_home_that_the_first_key_makes_is_private(tmp_path: Path) -> None:
+    made_cipher(tmp_path / "home")
+    assert (mode(tmp_path / "home"), mode(tmp_path / "home" / KEY_FILE)) == (0o700, 0o600)
+
+
+def test_an_engines_folder_and_the_home_above_it_are_private(tmp_path: Path) -> None:
+    """`reenvio up` starts the engine first: its folder stands in the home, and brings it along."""
+    home = tmp_path / "home"
+    remember_offset(EngineConfig(home=home / "engine", cache=tmp_path / "cache"), timedelta(hours=1))
+    assert (mode(home), mode(home / "engine")) == (0o700, 0o700)
 
 
 def test_a_new_trace_is_private(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from persistence.store import Store
 from workers.config.settings import Settings
 
 NO_KEY_ELSEWHERE = (
-    "ENCRYPTION_KEYS is not set, and no key is made for a database that is not an SQLite file in "
-    "REENVIO_HOME, since all who use it need the same: `reenvio keys add` prints one to set for all of them."
+    "ENCRYPTION_KEYS is not set: files, results and the audit trail are sealed with a key, and none is made "
+    "for a database that is not an SQLite file in REENVIO_HOME, since all who use it need the same. "
+    "`reenvio keys add` prints one to set for all of them."
 )
 
 

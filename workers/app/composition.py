@@ -153,12 +153,26 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
 
 
 @asynccontextmanager
-async def claims_flowing(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
-    """Like `running` for who sends claims or takes them in: not without payers, nor without a key."""
-    require_payers(settings.payers)
+async def sealing(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
+    """Like `running` for who writes the audit trail: not without the key that seals it."""
     async with running(settings, cluster) as app:
         require_key(app.cipher)
+        yield app
+
+
+@asynccontextmanager
+async def working(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
+    """Like `sealing` for every worker: not with a key under another's id either."""
+    async with sealing(settings, cluster) as app:
         await app.keys.start()
+        yield app
+
+
+@asynccontextmanager
+async def claims_flowing(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
+    """Like `working` for who sends claims or takes them in: not without payers."""
+    require_payers(settings.payers)
+    async with working(settings, cluster) as app:
         yield app
 
 
@@ -183,6 +197,15 @@ async def opened_store(settings: Settings) -> AsyncIterator[Store]:
         yield Store(database, seals_of(keys_as_given(settings)))
     finally:
         await database.dispose()
+
+
+@asynccontextmanager
+async def opened_trail(settings: Settings) -> AsyncIterator[Store]:
+    """Like `opened_store` for who writes the audit trail: not without the key that seals it."""
+    async with opened_store(settings) as store:
+        cipher = await opened_cipher(settings, store)
+        require_key(cipher)
+        yield store.sealed_with(seals_of(cipher))
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from domain.practice import shown_protocol
 from domain.reviews import AtPayer, allowed
 from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.store import Store
-from workers.app.composition import App
+from workers.app.composition import App, running
 from workers.claims.confirmation import confirmed
 from workers.claims.messages import (
     KEEP_WISH,
@@ -74,7 +74,7 @@ def start(claim: ClaimArgument, payer: Annotated[str, typer.Option(help="The pay
         new = await app.messages.start(claim, payer)
         tell(f"{claim} {'is on its way' if new else 'was started before; nothing to do'}.")
 
-    with_app(go)
+    with_app(go, opened=running)
 
 
 @claim_app.command("list")
@@ -143,7 +143,7 @@ def protocol(claim: ClaimArgument, number: ProtocolOption = None) -> None:
             found = f"PROTOCOL_RECOVERED --protocol {told.situation.protocol}"
             tell(f"It is {claim}'s own batch: `reenvio claim review {claim} {found}` takes it over.")
 
-    with_app(go, quiet=False)
+    with_app(go, quiet=False, opened=running)
 
 
 @claim_app.command()

@@ -10,7 +10,7 @@ from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
 from workers.app.cluster import clock_check, shared_clock
 from workers.app.composition import opened_for_retention
-from workers.cli.application import DecidedClaimArgument, with_store
+from workers.cli.application import DecidedClaimArgument, with_store, with_trail
 from workers.cli.operator import (
     FOR_GOOD,
     ByOption,
@@ -57,7 +57,7 @@ def run(
             await set_due_anchors(store, now)
             _report(await apply(remover, periods, now), "removed")
 
-    with_store(go, settings)
+    (with_store if dry_run else with_trail)(go, settings)
 
 
 @retention_app.command()
@@ -74,7 +74,7 @@ def hold(claim: DecidedClaimArgument, reason: ReasonOption = None, by: ByOption 
             new = await store.run(lambda tx: tx.holds.place(placed))
         tell(f"{claim} is {'now' if new else 'already'} on hold.")
 
-    with_store(go)
+    with_trail(go)
 
 
 @retention_app.command()
@@ -94,7 +94,7 @@ def release(
             await store.run(lambda tx: tx.holds.release(claim.value, now=now))
         tell(f"{claim} is released.")
 
-    with_store(go)
+    with_trail(go)
 
 
 @retention_app.command()
@@ -126,7 +126,7 @@ def unlock(
             _refuse(f"No operation of instance {instance} has failed for good: nothing to unlock.")
         tell(f"{forgotten} operations of instance {instance} may start again: retry it in Operate.")
 
-    with_store(go)
+    with_trail(go)
 
 
 def _report(numbers: Mapping[str, int], verb: str) -> None:

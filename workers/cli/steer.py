@@ -13,7 +13,7 @@ from domain.operators import Attribution
 from domain.redaction import redact
 from domain.refusals import ClaimRefusal
 from persistence.repositories.claims import ClaimRow, Wanted
-from workers.app.composition import App
+from workers.app.composition import App, running, sealing
 from workers.claims.confirmation import confirmed
 from workers.claims.incidents import StuckClaims
 from workers.claims.messages import KEEP_WISH, find_claim
@@ -43,7 +43,7 @@ def retry_now(claim: ClaimArgument) -> None:
         await app.messages.wake(waiting)
         tell(woken(waiting, await confirmed(app.store, waiting, kept=KEEP_WAKE_UP)))
 
-    with_app(go)
+    with_app(go, opened=running)
 
 
 def cancel(
@@ -116,7 +116,7 @@ def resolve(
             require_yes(f"{len(chosen)} claims to payer {payer} go on, each from its stuck task.", yes=yes)
             await _resolve_all(app, chosen, given)
 
-    with_app(go)
+    with_app(go, opened=running if dry_run else sealing)
 
 
 async def _stuck_at(app: App, payer: str | None) -> Sequence[ClaimRow]:

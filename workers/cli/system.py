@@ -10,10 +10,11 @@ from rich.console import Console
 
 from bpmn.names import JobType
 from domain.practice import PRACTICE_PREFIX
+from gateways.private_folders import private_folder
 from gateways.zeebe import engine
 from workers.api import serving_api
 from workers.app.cluster import find_cluster
-from workers.app.composition import claims_flowing, migrate_database, running
+from workers.app.composition import claims_flowing, migrate_database, running, working
 from workers.app.logs import configure_logs
 from workers.app.serving import relaying, serve
 from workers.cli.engine import RichReporter
@@ -40,7 +41,7 @@ def demo(
     config = dataclasses.replace(settings.engine.config(), home=home / "engine")
     engine.stop(config)
     shutil.rmtree(home, ignore_errors=True)
-    home.mkdir(parents=True)
+    private_folder(home)
     broker = engine.start(config, RichReporter(console))
     try:
         unexpected = asyncio.run(run_demo(console, broker, settings.model_copy(update={"home": home})))
@@ -114,7 +115,7 @@ async def _up(settings: Settings) -> None:
 
 async def _work(settings: Settings, only: frozenset[JobType]) -> None:
     claims = JobType.SUBMIT_CLAIM in only or settings.api.port is not None
-    opened = claims_flowing if claims else running
+    opened = claims_flowing if claims else working
     async with opened(settings, find_cluster(settings)) as app, serving_api(app.intake, settings.api):
         await serve(app, only)
 

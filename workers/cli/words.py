@@ -10,7 +10,7 @@ from gateways.clock import WallClock
 from persistence.repositories.free_texts import FreeText
 from persistence.store import Store, Transaction
 from workers.app.ciphers import keys_as_given
-from workers.cli.application import DecidedClaimArgument, with_store
+from workers.cli.application import DecidedClaimArgument, with_trail
 from workers.cli.output import tell
 from workers.config.settings import read_settings
 
@@ -34,7 +34,7 @@ def words(claim: DecidedClaimArgument) -> None:
         for line in lines:
             tell(line)
 
-    with_store(go, settings)
+    with_trail(go, settings)
 
 
 async def _note(store: Store, claim: ClaimId, number: int) -> None:

@@ -73,7 +73,9 @@ class KeyWatch:
         await self.trouble()
 
     async def trouble(self) -> str | None:
-        """For readiness: which keys are missing, and what cannot be sent for it."""
+        """For readiness: which keys are missing, and what cannot be sent for it; or that there is none."""
+        if self._cipher.lack:
+            return self._cipher.lack
         if self._looked_at is None or self._seconds() - self._looked_at >= LOOK_SECONDS:
             with suppress(DatabaseError):  # the database's own trouble is told by itself
                 self._tell(await missing_keys(self._store, self._cipher))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from gateways.private_folders import private_folder
 from gateways.zeebe.engine.config import EngineConfig, RunningEngine
 from gateways.zeebe.engine.distribution import installed_distribution
 from gateways.zeebe.engine.environment import broker_environment
@@ -109,7 +110,7 @@ def _attempt(config: EngineConfig, program: _Program, ports: Ports, reporter: St
 
 
 def _launch(config: EngineConfig, program: _Program, ports: Ports) -> tuple[EngineState, psutil.Process]:
-    config.data_folder.mkdir(parents=True, exist_ok=True)
+    private_folder(config.data_folder)
     write_log_settings(config)
     environment = broker_environment(config, program.java, ports=ports, inherited=os.environ)
     broker = program.distribution / "bin" / "broker"
@@ -143,6 +144,7 @@ def _wait_until_ready(
 
 
 def _home_lock(config: EngineConfig, reporter: StartReporter) -> AbstractContextManager[None]:
+    private_folder(config.home)
     return exclusive(config.home / "engine.lock", reporter, "Another start is under way; waiting for it.")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from gateways.private_folders import private_folder
 from gateways.zeebe.engine.config import EngineConfig
 
 _LOG4J = """<?xml version="1.0" encoding="UTF-8"?>
@@ -30,7 +31,7 @@ _STACK_FRAME = ("\tat ", "\t... ")
 
 def write_log_settings(config: EngineConfig) -> None:
     """Give each start a log of its own, and tell the broker's logger when to roll it over."""
-    config.log_file.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(config.log_file.parent)
     if config.log_file.exists():
         config.log_file.replace(config.log_file.with_name("broker.before.log"))
     rolled = config.log_file.with_name("broker.%i.log")

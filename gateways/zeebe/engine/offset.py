@@ -6,6 +6,7 @@ from pathlib import Path
 
 import httpx
 
+from gateways.private_folders import private_folder
 from gateways.zeebe.engine.config import EngineConfig, RunningEngine
 from gateways.zeebe.engine.errors import EngineError
 
@@ -16,7 +17,7 @@ _SECONDS = 5.0
 def remember_offset(config: EngineConfig, offset: timedelta) -> None:
     """Keep the offset in the data folder, for the next start on it."""
     path = _path(config)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     draft = path.with_suffix(".new")
     draft.write_text(str(_milliseconds(offset)))
     draft.replace(path)

@@ -46,6 +46,19 @@ def test_a_started_engine_is_ready_and_known(
     assert engine.grpc_address.startswith("127.0.0.1:")
 
 
+def test_a_start_makes_folders_for_their_owner_only(
+    config: EngineConfig, installed: Callable[[str], Path], notebook: Notebook
+) -> None:
+    installed("works")
+    home, before = config.home / "deeper" / "engine", os.umask(0o022)
+    try:
+        start(replace(config, home=home), notebook)
+    finally:
+        os.umask(before)
+        stop(replace(config, home=home))
+    assert [folder.stat().st_mode & 0o777 for folder in (home.parent, home)] == [0o700] * 2
+
+
 def test_starting_twice_gives_the_same_engine_and_says_so(
     config: EngineConfig, installed: Callable[[str], Path], notebook: Notebook
 ) -> None:

@@ -14,6 +14,7 @@ from persistence.database.trouble import UNREACHABLE
 from workers.api.body import FILES_AT_ONCE, NoRoomError
 
 RETRY_AFTER_SECONDS = 30
+ASK_LATER = "Ask again later: handing the same file in twice makes one claim."
 STATUS = {
     RefusalKind.MALFORMED: 400,
     RefusalKind.CONFLICT: 409,
@@ -47,9 +48,8 @@ def on_trouble(_request: Request, error: Exception) -> Response:
         return answer(HttpProblem(status, str(error), error.field, error.rule, error.remedy))
     why = str(error) if isinstance(error, Trouble) else "The database does not answer."
     log.warning("api_unavailable", why=why)
-    remedy = "Ask again later: handing the same file in twice makes one claim."
     return answer(
-        HttpProblem(503, why, rule="engine and database answer", remedy=remedy),
+        HttpProblem(503, why, rule="engine and database answer", remedy=ASK_LATER),
         {"Retry-After": str(RETRY_AFTER_SECONDS)},
     )
 
@@ -59,6 +59,13 @@ def on_no_room(_request: Request, _error: Exception) -> Response:
     rule = f"as many bytes at once as {FILES_AT_ONCE} of the largest files have"
     problem = HttpProblem(503, "Other files are being taken in.", "file", rule, "Send it again in a moment.")
     return answer(problem, {"Retry-After": "1"})
+
+
+def stopping() -> Response:
+    """A claim that comes while we stop: another of us, or the one that is started next, takes it in."""
+    message = "This worker is stopping and takes no claims in."
+    problem = HttpProblem(503, message, rule="a worker that is not stopping", remedy=ASK_LATER)
+    return answer(problem, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
 def on_http(_request: Request, error: Exception) -> Response:

@@ -13,7 +13,7 @@ from domain.outputs import iso_time
 from domain.practice import is_made_up
 from persistence.repositories.claims import ClaimRow
 from workers.api.body import BodyRoom, is_xml, read_body
-from workers.api.errors import HANDLERS, HttpProblem, answer
+from workers.api.errors import HANDLERS, HttpProblem, answer, stopping
 from workers.api.tokens import TokenCheck
 from workers.claims.claim_ids import read_claim_id
 from workers.claims.examination import ClaimFile
@@ -22,11 +22,18 @@ from workers.claims.intake import Intake, KnownClaim
 Answering = Callable[[Request], Awaitable[Response]]
 
 
-def api(intake: Intake, tokens: Sequence[str]) -> Starlette:
-    """The application; nobody gets in without a token."""
+def never() -> bool:
+    """Who is not told when we stop."""
+    return False
+
+
+def api(intake: Intake, tokens: Sequence[str], is_stopping: Callable[[], bool] = never) -> Starlette:
+    """The application; nobody gets in without a token, and no claim while we are stopping."""
     check, room = TokenCheck(tokens), BodyRoom(intake.reader.terms.max_bytes)
 
     async def submit(request: Request) -> Response:
+        if is_stopping():
+            return stopping()
         if not is_xml(request):
             remedy = "Send the file as application/xml or text/xml."
             return answer(HttpProblem(415, "The body is not XML.", "Content-Type", "application/xml", remedy))

@@ -1,12 +1,15 @@
 """The HTTP interface beside a worker, or alone."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import structlog
 
-from workers.api.routes import api
+from bpmn.names import JobType
+from workers.api.routes import api, never
+from workers.app.composition import App
 from workers.app.http_server import Place, serving
+from workers.app.serving import serve, stop_on_signal
 from workers.claims.intake import Intake
 from workers.config.intake import ApiSettings
 
@@ -14,13 +17,25 @@ log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
-async def serving_api(intake: Intake, settings: ApiSettings) -> AsyncIterator[int | None]:
-    """Take claims in over HTTP while the block runs; yields the port, None without API_PORT."""
+async def serving_api(
+    intake: Intake, settings: ApiSettings, is_stopping: Callable[[], bool] = never
+) -> AsyncIterator[int | None]:
+    """Take claims in over HTTP while the block runs; yields the port, None without API_PORT.
+
+    While we are stopping claims are still shown, and no more are taken in.
+    """
     if settings.port is None:
         yield None
         return
-    app = api(intake, settings.accepted_tokens)
+    app = api(intake, settings.accepted_tokens, is_stopping)
     async with serving(app, Place(settings.host, settings.port, "API_PORT")) as port:
         log.info("api_started", host=settings.host, port=port)
         yield port
     log.info("api_stopped")
+
+
+async def serve_beside_api(app: App, only: frozenset[JobType]) -> None:
+    """Work until a signal as `serve` does, and take claims in over HTTP where API_PORT is set."""
+    with stop_on_signal() as stop:
+        async with serving_api(app.intake, app.settings.api, stop.is_set):
+            await serve(app, only, stop)

@@ -25,11 +25,10 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 FORCED_EXIT = 130
 
 
-async def serve(app: App, only: frozenset[JobType]) -> None:
-    """Work until SIGINT or SIGTERM, then drain; SIGHUP reloads the policy."""
+async def serve(app: App, only: frozenset[JobType], stop: asyncio.Event) -> None:
+    """Work until `stop`, then drain; SIGHUP reloads the policy."""
     worker, settings = app.worker(only), app.settings
     async with AsyncExitStack() as stack:
-        stop = stack.enter_context(stop_on_signal())
         stack.enter_context(reload_on_hangup(app.policy))
         await stack.enter_async_context(watched_loop(app.listener))
         if settings.probes.port is not None:

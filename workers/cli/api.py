@@ -21,10 +21,7 @@ def api() -> None:
 async def _serve(settings: Settings) -> None:
     if settings.api.port is None:
         raise SettingsError("API_PORT is not set: say where to listen, for example API_PORT=8090.")
-    async with (
-        claims_flowing(settings, find_cluster(settings)) as app,
-        watched_loop(app.listener),
-        serving_api(app.intake, settings.api),
-    ):
+    async with claims_flowing(settings, find_cluster(settings)) as app, watched_loop(app.listener):
         with stop_on_signal() as stop:
-            await stop.wait()
+            async with serving_api(app.intake, settings.api, stop.is_set):
+                await stop.wait()

@@ -12,11 +12,11 @@ from bpmn.names import JobType
 from domain.practice import PRACTICE_PREFIX
 from gateways.private_folders import private_folder
 from gateways.zeebe import engine
-from workers.api import serving_api
+from workers.api import serve_beside_api
 from workers.app.cluster import find_cluster
 from workers.app.composition import claims_flowing, migrate_database, running, working
 from workers.app.logs import configure_logs
-from workers.app.serving import relaying, serve
+from workers.app.serving import relaying
 from workers.cli.engine import RichReporter
 from workers.cli.output import say
 from workers.config.cluster import connection_from
@@ -116,8 +116,8 @@ async def _up(settings: Settings) -> None:
 async def _work(settings: Settings, only: frozenset[JobType]) -> None:
     claims = JobType.SUBMIT_CLAIM in only or settings.api.port is not None
     opened = claims_flowing if claims else working
-    async with opened(settings, find_cluster(settings)) as app, serving_api(app.intake, settings.api):
-        await serve(app, only)
+    async with opened(settings, find_cluster(settings)) as app:
+        await serve_beside_api(app, only)
 
 
 async def _deploy(settings: Settings) -> None:

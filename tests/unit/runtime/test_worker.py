@@ -4,7 +4,7 @@ import asyncio
 import contextvars
 import random
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -336,9 +336,18 @@ async def test_three_episodes_of_refused_tokens_under_load_cost_no_job_and_no_wo
             create(gateway, 50)
             await until(lambda number=episode: gateway.ledger.ended == 100 * number)  # type: ignore[misc]
             assert not stage.running.done()
+            gateway.break_streams()  # the next one is opened on the newest channel, and outlives its renewal
+            await until(lambda number=episode: streams_broken(events) >= number)  # type: ignore[misc]
     assert len(opened) >= 3
     assert {story.end for story in gateway.ledger.stories.values()} == {End.COMPLETED}
     assert not [event for event in events if isinstance(event, LoopCrashed)]
+    # a channel that is closed under its calls cancels them; each is closed in the end
+    assert "CANCELLED" not in {event.status for event in events if isinstance(event, GatewayFailed)}
+    assert {channel.get_state() for channel in opened} == {grpc.ChannelConnectivity.SHUTDOWN}
+
+
+def streams_broken(events: Sequence[RuntimeEvent]) -> int:
+    return sum(isinstance(event, GatewayFailed) and event.how == "stream" for event in events)
 
 
 async def test_a_channel_that_closes_under_a_stream_is_a_reconnect(gateway: FaultyGateway) -> None:

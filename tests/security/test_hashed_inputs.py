@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
+from bpmn.names import JobType
 from gateways.tiss.lote import Lote
 from persistence.audit.chain import AuditDraft, AuditEvent, Head, is_sealed, message_form, seal
 from persistence.audit.rejections import Rejection
@@ -18,7 +19,10 @@ from persistence.repositories.claims import Arrival
 from persistence.repositories.idempotency import OperationKey
 from persistence.store import Store
 from tests.support.builders import NOW, draft
+from tests.support.services import services
 from workers.config.idempotency import OperationName
+from workers.jobs import all_handlers
+from workers.runtime import Complete, Job
 
 BIG = 2**53 + 1
 NAMES = st.sampled_from(["a", "b", "numeroLote", "observacao"])
@@ -139,3 +143,15 @@ async def test_a_recorded_trail_names_its_instance_as_text(store: Store) -> None
     async with store.reading() as tx:
         [first, *_] = await tx.audit.of_claim("CLM-001-1")
         assert json.loads(first.data)["processInstanceKey"] == str(BIG)
+
+
+async def test_the_key_of_a_sends_job_is_a_text_where_the_send_is_sealed(store: Store) -> None:
+    [handler] = [one for one in all_handlers(services(store)) if one.type == JobType.SUBMIT_CLAIM]
+    given = {"claimId": "CLM-001-1", "payerId": "p"}
+    outcome = await handler.handle(Job(BIG, JobType.SUBMIT_CLAIM, "Task_SubmitClaim", BIG, 3, {}, given))
+    assert isinstance(outcome, Complete)
+    async with store.reading() as tx:
+        told = [json.loads(event.data) for event in await tx.audit.of_claim("CLM-001-1")]
+    [sending] = [one for one in told if one["event"] == "sending"]
+    assert sending["job"] == str(BIG)
+    assert BIG not in [value for one in told for value in one.values()]

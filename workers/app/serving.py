@@ -3,8 +3,9 @@
 import asyncio
 import os
 import signal
+import traceback
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 
 import structlog
@@ -16,13 +17,16 @@ from workers.app.composition import App, jitter, opened_sink, opened_store, rela
 from workers.app.probes import free_descriptors, probes, serving_probes
 from workers.config.settings import Settings
 from workers.policy import PolicySource
-from workers.runtime import Worker
+from workers.runtime import Worker, cancellation
 from workers.runtime.loop_watch import watched_loop
+from workers.runtime.timings import Backoff
+from workers.upkeep.relay import Relay
 from workers.upkeep.sinks import check_sink
 
 log = structlog.get_logger(__name__)
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 FORCED_EXIT = 130
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 
 
 async def serve(app: App, only: frozenset[JobType], stop: asyncio.Event) -> None:
@@ -49,16 +53,41 @@ def worker_probes(app: App, worker: Worker) -> Starlette:
 
 @asynccontextmanager
 async def relaying(settings: Settings) -> AsyncIterator[None]:
-    """A relay beside the block."""
+    """A relay beside the block; one that ends by itself is told of and begun again."""
     stop = asyncio.Event()
     async with opened_store(settings) as store, opened_sink(settings) as sink:
         relay = relay_to(await check_sink(sink, settings.events), store)
-        carrying = asyncio.create_task(relay.run(stop, jitter()))
+        carrying = asyncio.create_task(_kept_running(relay, stop))
         try:
             yield
         finally:
             stop.set()
             await carrying
+
+
+async def _kept_running(relay: Relay, stop: asyncio.Event) -> None:
+    """Run it until stopped: whoever works beside it would not see that it has ended."""
+    backoff = Backoff(jitter(), FIRST_PAUSE, LONGEST_PAUSE)
+    while not stop.is_set():
+        error = await _run_once(relay, stop)
+        if stop.is_set():
+            return
+        pause, stack = backoff.pause(), traceback.format_tb(error.__traceback__) if error else []
+        name = type(error).__name__ if error else None  # its text may quote an event
+        log.error("relay_ended", error=name, stack=stack, begins_again_in_seconds=round(pause, 1))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), pause)
+
+
+async def _run_once(relay: Relay, stop: asyncio.Event) -> BaseException | None:
+    """What it ended with, if it was not by itself; our own stop is nobody's error."""
+    try:
+        await relay.run(stop, jitter())
+    except (Exception, asyncio.CancelledError) as error:
+        if isinstance(error, asyncio.CancelledError) and cancellation.is_ours():
+            raise
+        return error
+    return None
 
 
 @contextmanager

@@ -1,6 +1,9 @@
 """Words of payers and models are kept encrypted, for a short time; whoever reads them is noted."""
 
+import asyncio
+import sys
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -10,6 +13,7 @@ from domain.submission import Failed, SendResult, Submission
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.store import Store
 from tests.support.builders import NOW
+from tests.support.command_line import environment
 from tests.support.patients import dump
 from tests.support.services import services
 from tests.support.terminal import Terminal, terminal
@@ -133,3 +137,34 @@ async def test_whoever_reads_the_words_is_in_the_journal_before_they_are_shown(
         last = (await tx.journal.of_claim(CLAIM))[-1]
     assert last.event == "words_read"
     assert last.detail.startswith("1 texts read by ")
+
+
+MACHINE_YEARS_AHEAD = """
+from datetime import timedelta
+from gateways.clock import WallClock
+
+right = WallClock.now
+
+async def now(self):
+    return await right(self) + timedelta(days=3650)
+
+WallClock.now = now
+from workers.cli import main
+main()
+"""
+
+
+async def test_whoever_reads_the_words_is_noted_by_the_clock_that_all_share(
+    at_work: Services, url: str, tmp_path: Path
+) -> None:
+    """A machine that is years ahead would else put the end of the claim's chain where retention passes by."""
+    await run(at_work, "submit-claim")
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", MACHINE_YEARS_AHEAD, "claim", "words", CLAIM),
+        env=environment(tmp_path, DATABASE_URL=url, ENCRYPTION_KEYS=KEY),
+    )
+    assert await child.wait() == 0
+    async with at_work.store.reading() as tx:
+        last, now = (await tx.journal.of_claim(CLAIM))[-1], await tx.time()
+    assert last.event == "words_read"
+    assert last.at <= now

@@ -6,7 +6,6 @@ import typer
 
 from domain.claim import ClaimId
 from domain.legible import legible
-from gateways.clock import WallClock
 from persistence.repositories.free_texts import FreeText
 from persistence.store import Store, Transaction
 from workers.app.ciphers import keys_as_given
@@ -38,11 +37,11 @@ def words(claim: DecidedClaimArgument) -> None:
 
 
 async def _note(store: Store, claim: ClaimId, number: int) -> None:
-    """Who reads is on record before anything is shown."""
-    now, line = await WallClock().now(), f"{number} texts read by {getpass.getuser()}"
+    """Who reads is on record before anything is shown, by the database's clock as all that is noted."""
+    line = f"{number} texts read by {getpass.getuser()}"
 
     async def note(tx: Transaction) -> None:
-        await tx.journal.write(claim.value, WORDS_READ, line, now=now)
+        await tx.journal.write(claim.value, WORDS_READ, line, now=await tx.time())
 
     await store.run(note)
 

@@ -62,4 +62,6 @@ def _state(state: ClaimState | None) -> Text:
 def _result(claim: ClaimRow | None) -> Text:
     if claim is None:
         return Text()
-    return Text(printable_line(claim.protocol_number or (claim.reason or "").replace("_", " ").lower()))
+    if claim.protocol_number:
+        return Text(f"{printable_line(claim.protocol_number)} (simulated)")
+    return Text(printable_line((claim.reason or "").replace("_", " ").lower()))

@@ -1,5 +1,6 @@
 """When the demo lets time run: only while every claim rests."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -141,6 +142,18 @@ def test_the_summary_counts_claims_that_did_not_end_as_they_should() -> None:
         console.print(summary(cast, ended, {}))
     assert "never arrived" in captured.get()
     assert "no: ACCEPTED" in captured.get()
+
+
+def test_every_protocol_in_the_summary_says_that_it_is_simulated() -> None:
+    cast = samples()[:2]
+    taken = replace(claim(ClaimState.ACCEPTED, claim_id=cast[0].claim_id), protocol_number="900000000001")
+    failed = claim(ClaimState.FAILED, claim_id=cast[1].claim_id)
+    console = Console(width=160, record=True)
+    with console.capture() as captured:
+        console.print(summary(cast, [taken, failed], {}))
+    [row] = [line for line in captured.get().splitlines() if "900000000001" in line]
+    assert "900000000001 (simulated)" in row
+    assert captured.get().count("(simulated)") == 1
 
 
 def test_the_payers_ledger_says_that_no_batch_was_taken_twice() -> None:

@@ -7,7 +7,7 @@ _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\
 _BLANK_LETTERS = {ord(letter): " " for letter in "\u2800\u3164\uffa0"}
 _LAYOUT = "\n\t\u00a0"
 _LINE_ENDS = {ord("\n"): "\\n", ord("\t"): "\\t", ord("\u00a0"): " "}
-_ODD_BLANKS = re.compile(r"\s\s+|[^\S ]")
+_ODD_BLANKS = re.compile(r"\s\s+|[^\S \n]")
 
 
 def legible(text: str) -> str:

@@ -18,6 +18,15 @@ def legible(text: str) -> str:
     return _ODD_BLANKS.sub(_blank, text.translate(gone | _BLANK_LETTERS))
 
 
+def is_text(text: str) -> bool:
+    """Whether all of it are characters: halves of pairs stand for bytes that nobody could read."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def printable(text: str) -> str:
     """The text with all that a terminal would obey shown as its escape; line ends and tabs stay."""
     if text.isprintable():

@@ -7,6 +7,7 @@ from typing import Any
 
 from bpmn.names import Variable
 from domain.inputs import VARIABLES
+from domain.legible import is_text
 from workers.jobs.variables import DECIDING
 from workers.policy.overrides import REMEDY
 from workers.runtime.handler import JobHandler
@@ -69,15 +70,7 @@ def _fault(value: object) -> str | None:
 def _is_kept(value: object) -> bool:
     if isinstance(value, float):
         return isfinite(value)
-    return not isinstance(value, str) or ("\x00" not in value and _is_text(value))
-
-
-def _is_text(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return not isinstance(value, str) or ("\x00" not in value and is_text(value))
 
 
 def _parts(value: object) -> Iterator[object]:

@@ -1,4 +1,4 @@
-"""A terminal that writes another encoding loses no letter of what a person said: it is refused, in one line."""
+"""A terminal that writes another encoding loses no letter of what a person said: it is refused."""
 
 from pathlib import Path
 

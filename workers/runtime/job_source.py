@@ -67,7 +67,14 @@ class JobSource:
                     raise
                 if time.monotonic() - begun > self._timings.longest_pause:
                     backoff.start_over()  # it went well for a while
-                await self._recover(how, error, backoff)
+                await self._recovered(how, error, backoff)
+
+    async def _recovered(self, how: str, error: BaseException, backoff: Backoff) -> None:
+        """What goes wrong while a loop recovers ends it as little as what it recovers from."""
+        try:
+            await self._recover(how, error, backoff)
+        except Exception as unforeseen:
+            await self._start_over(how, unforeseen, backoff)
 
     async def _recover(self, how: str, error: BaseException, backoff: Backoff) -> None:
         match error:

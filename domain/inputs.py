@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 from domain.check_digits import holds_personal
-from domain.claim import ClaimId, ClaimIdForm
+from domain.claim import CLAIM_ID_MAX, ClaimId, ClaimIdForm
 from domain.decision import RetryRequest
 from domain.durations import YEARS
 from domain.errors import InvalidInput
 from domain.legible import legible
 from domain.policy import EmptyError, Policy
-from domain.redaction import bound
+from domain.redaction import readable
 
 CLAIM_ID = "claimId"
 SUBMISSION_ERROR = "submissionError"
@@ -25,6 +25,7 @@ VARIABLES = (CLAIM_ID, SUBMISSION_ERROR, ERROR_CODE, RETRY_COUNT, LAST_SUBMISSIO
 
 _COUNT_MAX = 2**31 - 1
 _CODE = re.compile(r"[A-Za-z]{2,12}:[\w.\-]{1,64}", re.ASCII)
+_CODE_MAX = 1_000
 _ZONE_NAME = re.compile(r"\[[\w/+\-]{1,40}\]$")
 _FORM_MAX = 40
 _SIGNS = frozenset(" -+.,:;/_#")
@@ -83,7 +84,8 @@ def read_claim_id(value: object, policy: Policy) -> ClaimId:
 
     An id that holds a person's number is none.
     """
-    return _claim_id("" if isinstance(value, str) and holds_personal(value) else value, policy)
+    holds = isinstance(value, str) and len(value) <= CLAIM_ID_MAX and holds_personal(value)
+    return _claim_id("" if holds else value, policy)
 
 
 def is_payer_id(text: str) -> bool:
@@ -104,9 +106,9 @@ def read_payer_id(value: object) -> str:
 
 
 def _submission_error(value: object, policy: Policy) -> str:
-    text = legible(value) if isinstance(value, str) else ""
+    text = readable(value) if isinstance(value, str) else ""
     if text.strip():
-        return bound(text)
+        return text
     assumes_transient = policy.profile.empty_error is EmptyError.ASSUME_TRANSIENT
     if assumes_transient and (value is None or isinstance(value, str)):
         return ""
@@ -119,7 +121,7 @@ def _submission_error(value: object, policy: Policy) -> str:
 
 
 def _error_code(value: object, policy: Policy) -> str | None:
-    code = legible(value).strip() if isinstance(value, str) else value
+    code = legible(value).strip() if isinstance(value, str) and len(value) <= _CODE_MAX else value
     if code is None or code == "":
         return None
     if isinstance(code, str) and _CODE.fullmatch(code):
@@ -202,7 +204,7 @@ def _shown(value: object) -> str:
         case int() | float():
             return _shown_number(value)
         case str():
-            return f'a text of the form "{_form(value)}"' if value.strip() else "an empty text"
+            return f'a text of the form "{form_of(value)}"' if value.strip() else "an empty text"
         case _:
             return f"a {type(value).__name__}"
 
@@ -213,7 +215,7 @@ def _shown_number(value: float) -> str:
     return "a negative number" if value < 0 else "a number too large"
 
 
-def _form(text: str) -> str:
+def form_of(text: str) -> str:
     """Letters as `a`, digits as `#`; what is left of a date or a number written otherwise tells its fault."""
     start = "".join(map(_mark, text[:_FORM_MAX]))
     return start if len(text) <= _FORM_MAX else f"{start}…"

@@ -7,7 +7,7 @@ _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\
 _BLANK_LETTERS = {ord(letter): " " for letter in "\u2800\u3164\uffa0"}
 _LAYOUT = "\n\t\u00a0"
 _LINE_ENDS = {ord("\n"): "\\n", ord("\t"): "\\t", ord("\u00a0"): " "}
-_ODD_BLANKS = re.compile(r"\s\s+|[^\S ]")
+_ODD_BLANKS = re.compile(r"\s\s+|[^\S \n]")
 
 
 def legible(text: str) -> str:
@@ -16,6 +16,15 @@ def legible(text: str) -> str:
         return text
     gone = {ord(letter): "" for letter in set(text) if _is_unseen(letter)}
     return _ODD_BLANKS.sub(_blank, text.translate(gone | _BLANK_LETTERS))
+
+
+def is_text(text: str) -> bool:
+    """Whether all of it are characters: halves of pairs stand for bytes that nobody could read."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def printable(text: str) -> str:

@@ -7,6 +7,8 @@ from domain.legible import legible
 
 TEXT_MAX = 1_000
 INPUT_MAX = 16_384
+PIECE = 4_096
+"""So much of a long text is folded at a time, until there is enough of it."""
 PASSES = 10
 """A line end or a cut can make a field or a number of what was none; one more pass is the rule."""
 NUMBER = "[number]"
@@ -56,12 +58,25 @@ def redact(text: str) -> str:
 
     What comes out stays as it is when it is redacted again: what was recorded can be proven.
     """
-    safe = _scanned(bound(legible(text)))
+    safe = _scanned(readable(text))
     for _ in range(PASSES):
         before, safe = safe, _scanned(safe)
         if safe == before:
             break
     return safe
+
+
+def readable(text: str) -> str:
+    """The text as people read it, bounded; no more is folded than is needed to fill the bound."""
+    if len(text) <= INPUT_MAX:
+        return legible(text)
+    seen, blank = "", ""
+    for start in range(0, len(text), PIECE):
+        piece = legible(blank + text[start : start + PIECE])
+        seen, blank = seen + piece.rstrip(), piece[len(piece.rstrip()) :]
+        if len(seen) > INPUT_MAX:
+            break
+    return bound(seen + blank)
 
 
 def bound(text: str, limit: int = INPUT_MAX) -> str:

@@ -1,6 +1,6 @@
 """Claims: one row each, saying where it stands."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
@@ -23,7 +23,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import CLOSABLE, ClaimState, SendBeginning, predecessors
 from domain.permission import Standing
-from persistence.database.dialect import insert_into
+from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
 from persistence.repositories.incidents import StuckJob, read_stuck_job
 from persistence.tables import claim_payloads, claims, submission_attempts
@@ -146,6 +146,12 @@ class Claims:
         query = select(claims).where(claims.c.claim_id == claim_id).with_for_update()
         row = (await self._connection.execute(query)).one_or_none()
         return None if row is None else _claim(row)
+
+    async def lock_all(self, claim_ids: Collection[str]) -> None:
+        """Keep the rows of several claims, in their order; on SQLite one writes at a time anyway."""
+        if self._connection.dialect.name == "postgresql":
+            these = select(claims.c.claim_id).where(among(self._connection, claims.c.claim_id, claim_ids))
+            await self._connection.execute(these.order_by(claims.c.claim_id).with_for_update())
 
     async def was_handed_in(self, claim_id: str) -> bool:
         """Whether the claim came in with a file, also when that is not kept any more."""

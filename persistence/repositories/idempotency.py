@@ -1,7 +1,7 @@
 """RN-IdempotencyRecord: an operation runs once; who comes second gets its result, or waits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from persistence.database.canonical import fingerprint
 from persistence.database.dialect import insert_into
 from persistence.tables import idempotency_records as records
+from persistence.wrong_clock import latest_end, tell_shortened
 
 KEY_LIMIT = 255
 TRIAL_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
@@ -136,7 +137,19 @@ class IdempotencyRecords:
         known = await self.find_by_key(key.text, lock=True)
         if known is None:  # cleaned up between the two statements
             return InProgress(now)
-        return await self._begin_again(known, terms, now)
+        return await self._begin_again(await self._shortened(known, terms, now), terms, now)
+
+    async def _shortened(
+        self, known: IdempotencyRecord, terms: OperationTerms, now: datetime
+    ) -> IdempotencyRecord:
+        """The record; a lease that was begun by a clock that was ahead ends as one that begins now."""
+        latest = latest_end(now, terms.lease)
+        if not known.is_running(now) or known.lease_expires_at <= latest:
+            return known
+        shorter = update(records).where(records.c.id == known.id).values(lease_expires_at=latest)
+        await self._connection.execute(shorter)
+        tell_shortened(known.operation_name, latest, process=known.process_instance_id)
+        return replace(known, lease_expires_at=latest)
 
     async def _begin_again(self, known: IdempotencyRecord, terms: OperationTerms, now: datetime) -> Beginning:
         if known.is_running(now):

@@ -2,15 +2,16 @@
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, or_
+from sqlalchemy import delete, or_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.database.dialect import insert_into
 from persistence.tables import leases
+from persistence.wrong_clock import latest_end, tell_shortened
 
 
 class Leases:
-    """Named leases; a holder that dies loses its lease when it ends."""
+    """Named leases; a holder that dies loses its lease when it ends, `length` from now at the latest."""
 
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
@@ -27,7 +28,15 @@ class Leases:
                 where=free,
             ).returning(leases.c.holder)
         )
-        return bool(taken.scalar_one_or_none() == holder)
+        if taken.scalar_one_or_none() == holder:
+            return True
+        await self._shorten(name, latest_end(now, length))
+        return False
+
+    async def _shorten(self, name: str, latest: datetime) -> None:
+        ahead = update(leases).where(leases.c.name == name, leases.c.expires_at > latest)
+        if (await self._connection.execute(ahead.values(expires_at=latest))).rowcount:
+            tell_shortened(name, latest)
 
     async def give_back(self, name: str, holder: str) -> None:
         """End one's own lease early."""

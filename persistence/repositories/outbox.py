@@ -51,6 +51,8 @@ class Lag:
     set_aside: int = 0
 
 
+SPOILT = (ValueError, TypeError, AttributeError, OverflowError, OperationalError)
+"""What reading raises where a column holds a value of another type, in another form, or no text."""
 COLUMNS = tuple(outbox.c[name] for name in WaitingEvent.__dataclass_fields__)
 ASIDE = outbox.c.published_at.is_(None) & outbox.c.set_aside_at.is_not(None)
 WAITS = outbox.c.published_at.is_(None) & outbox.c.set_aside_at.is_(None)
@@ -103,7 +105,7 @@ class Outbox:
         try:
             query = select(*COLUMNS).where(which).order_by(outbox.c.position).limit(limit)
             return [WaitingEvent(**row._mapping) for row in await self._connection.execute(query)]
-        except (ValueError, OperationalError) as error:
+        except SPOILT as error:
             if not _is_of_a_row(error):
                 raise
         places = select(outbox.c.position).where(which).order_by(outbox.c.position).limit(limit)
@@ -115,7 +117,7 @@ class Outbox:
         try:
             found = await self._connection.execute(select(*COLUMNS).where(outbox.c.position == position))
             return WaitingEvent(**found.one()._mapping)
-        except (ValueError, OperationalError) as error:
+        except SPOILT as error:
             if not _is_of_a_row(error):
                 raise
             return UnreadableEvent(position, f"a column cannot be read ({type(error).__name__})")
@@ -143,4 +145,4 @@ class Outbox:
 
 def _is_of_a_row(error: Exception) -> bool:
     """SQLite keeps whatever bytes it was given: a time that is none, a text that is no UTF-8."""
-    return isinstance(error, ValueError) or "decode" in str(error)
+    return not isinstance(error, OperationalError) or "decode" in str(error)

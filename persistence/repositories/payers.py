@@ -1,7 +1,7 @@
 """Payers as all workers share them: status under lock, claims that wait, sends that are under way."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Table, and_, bindparam, delete, func, select, update
@@ -14,6 +14,7 @@ from persistence.database.rows import row_of
 from persistence.tables import payer_sends as sends
 from persistence.tables import payer_status as statuses
 from persistence.tables import payer_waits as waits
+from persistence.wrong_clock import latest_end, tell_shortened
 
 
 class Payers:
@@ -64,6 +65,16 @@ class Payers:
         mine = (sends.c.claim_id == claim_id) & (sends.c.attempt > 0) & (sends.c.until > now)
         until: datetime | None = await self._connection.scalar(select(func.max(sends.c.until)).where(mine))
         return until
+
+    async def shorten_sends(
+        self, of: str, *, claim_id: str | None = None, now: datetime, longest: timedelta
+    ) -> None:
+        """Let sends of a payer, or of one claim, end no later than one that begins now."""
+        latest = latest_end(now, longest)
+        these = sends.c.claim_id == claim_id if claim_id else sends.c.payer_id == of
+        ahead = update(sends).where(these, sends.c.until > latest).values(until=latest)
+        if number := (await self._connection.execute(ahead)).rowcount:
+            tell_shortened("send", latest, payer=of, claim=claim_id, number=number)
 
     async def send_ended(self, claim_id: str, attempt: int) -> None:
         """Count it no more."""

@@ -12,7 +12,7 @@ from tests.support.patients import CNS, CPF, ERROR, NAME
 
 CLAIM = "CLM-999999-PREST0001-200000000001"
 ODD = (
-    *("", " ", "\u200b", "a\x00b", "\x1b[2J", "[/]", "x" * 70_000),
+    *("", " ", "\u200b", "a\x00b", "a\udc80b", "\x1b[2J", "[/]", "x" * 70_000, "a\n" * 20_000),
     *("${jndi:ldap://127.0.0.1}", "' or 1=1 --", "PT0S", "P9999999999D"),
     *("9999-12-31T23:59:59+14:00", "0001-01-01T00:00:00-14:00", "2026-01-15T13:30:00Z"),
 )
@@ -23,7 +23,7 @@ PERSONAL = (
 TEXTS = (*ODD, *PERSONAL, "TIMEOUT", "HTTP_401", "INVALID_PATIENT_DATA", "RESEND", "CORRECTED")
 VALUES: tuple[object, ...] = (
     *(None, True, False, 0, -1, 4, 5, 2**31, 2**63, -(2**70), 1e308, -0.0),
-    *([], {}, [[[]]], {"a": {"b": 1}}),
+    *([], {}, [[[]]], {"a": {"b": 1}}, 10**30, float("nan"), float("-inf")),
 )
 HEADERS = ("profile", "maxRetries", "jitter", "baseMinutes", "claimIdForm", "maxRetires", "", "a b")
 

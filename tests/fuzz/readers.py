@@ -16,10 +16,12 @@ from domain.submission import Accepted, SendResult, Submission
 from gateways.tiss.gateway import TissGateway
 from gateways.tiss.settings import read_payers
 from gateways.tiss.validation import Schemas
+from persistence.encryption.keys import cipher_of
 from persistence.store import Store
 from tests.fuzz.foreign_jobs import ODD, TEXTS, foreign_job
 from tests.fuzz.mutations import mutated
 from tests.fuzz.test_answers import answer
+from tests.support.databases import KEYS
 from tests.support.intake_stage import intake_stage
 from tests.support.patients import patients_file
 from tests.support.services import services
@@ -74,7 +76,8 @@ async def all_readers(store: Store, folder: Path) -> AsyncIterator[tuple[Reader,
 
 
 def _job(store: Store) -> Read:
-    handlers = {handler.type: handler for handler in all_handlers(services(store))}
+    with_keys = services(store, cipher=cipher_of(KEYS))
+    handlers = {handler.type: handler for handler in all_handlers(with_keys)}
 
     async def read(seed: int) -> str:
         job = read_job(foreign_job(seed))

@@ -11,11 +11,13 @@ from persistence.store import Store
 from tests.fuzz.readers import PASSWORD, Reader, all_readers
 from tests.support.databases import database, empty_url, kind, postgres, postgres_url, store, url
 from tests.support.heartbeat import Heartbeat, heartbeat
-from tests.support.patients import SECRETS, dump
+from tests.support.patients import NAME, SECRETS, dump
 
 __all__ = ["database", "empty_url", "kind", "postgres", "postgres_url", "store", "url"]
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
-FORBIDDEN = (*SECRETS, "F32.1", PASSWORD, *PASSWORD.split("#"))
+NAMED_OTHERWISE = (NAME.upper(), "APARECIDA", "529%2E982", "982%2E247", "529.982", ".247-25")
+"""What is left of a person whose name or number was written another way, whole or in part."""
+FORBIDDEN = (*SECRETS, *NAMED_OTHERWISE, "F32.1", PASSWORD, *PASSWORD.split("#"))
 BLOCKED_SECONDS = 0.1
 SEEDS, LONG_SECONDS = 250, 600
 TRIES = 3

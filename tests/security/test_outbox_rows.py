@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from structlog.testing import capture_logs
 
 from gateways.clock import WallClock
 from gateways.file_sink import FileSink
+from gateways.sink import OutgoingEvent
 from persistence.store import Store
 from tests.support.builders import draft, later
 from tests.support.terminal import Terminal, terminal
@@ -30,6 +32,10 @@ SPOILT = {
 }
 SPOILT_ON_SQLITE = {
     "no time": "created_at = 'yesterday'",
+    "a number": "created_at = 5",
+    "a fraction": "created_at = 1.5",
+    "bytes": "created_at = x'00'",
+    "no text": "payload = x'7b7d'",
     "no UTF-8": "payload = CAST(x'ff' AS TEXT)",
     "half a pair": """payload = '{"a": "' || CAST(x'eda080' AS TEXT) || '"}'""",
 }
@@ -131,3 +137,38 @@ async def test_a_start_that_is_none_says_so_and_sends_nothing(
     done, out, err = await terminal.run("relay", "--from", start)
     assert (done, told in err, out) == (code, True, "")
     assert not (tmp_path / "events.jsonl").exists()
+
+
+QUOTING = "can't start new thread, said for CPF 529.982.247-25"
+
+
+class OddSink:
+    """A sink that meets what nobody foresaw, so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+        self.sent: list[OutgoingEvent] = []
+        self.stop = asyncio.Event()
+
+    async def send(self, events: Sequence[OutgoingEvent]) -> None:
+        if self.left:
+            self.left -= 1
+            raise RuntimeError(QUOTING)
+        self.sent += events
+        self.stop.set()
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_a_relay_goes_on_after_what_nobody_foresaw(store: Store) -> None:
+    await store.record(draft())
+    sink = OddSink(3)
+    relay = Relay(store, sink, WallClock(), RelayTerms("one", idle=0.005, first_pause=0.005))
+    with capture_logs() as logs:
+        async with asyncio.timeout(30):
+            await relay.run(sink.stop, random.Random(1))
+    assert sink.sent
+    crashes = [entry for entry in logs if entry["event"] == "relay_crashed"]
+    assert [(crash["log_level"], crash["error"]) for crash in crashes] == [("error", "RuntimeError")] * 3
+    assert "529.982" not in str(logs)

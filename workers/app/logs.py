@@ -17,6 +17,7 @@ from workers.runtime.events import (
     JobsResumed,
     LoopBlocked,
     LoopCrashed,
+    RenewalFailed,
     ReportGivenUp,
     ReportRetried,
     RuntimeEvent,
@@ -26,6 +27,7 @@ from workers.runtime.events import (
 log = structlog.get_logger(__name__)
 _OF_THE_RUNTIME: dict[type[RuntimeEvent], tuple[int, str]] = {
     GatewayFailed: (logging.WARNING, "gateway_failed"),
+    RenewalFailed: (logging.ERROR, "renewal_failed"),
     LoopCrashed: (logging.ERROR, "loop_crashed"),
     LoopBlocked: (logging.WARNING, "loop_blocked"),
     StreamsUnknown: (logging.WARNING, "streams_unknown"),

@@ -28,6 +28,7 @@ from workers.runtime.events import (
     JobTaken,
     LoopBlocked,
     LoopCrashed,
+    RenewalFailed,
     ReportGivenUp,
     ReportRetried,
     RuntimeEvent,
@@ -68,6 +69,9 @@ class RuntimeMetrics:
             ),
             GatewayFailed: self._counter(
                 "gateway_failures", "Requests for jobs that failed", "type", "how", "status"
+            ),
+            RenewalFailed: self._counter(
+                "renewals_failed", "Channels that could not be opened for a refused token", "error"
             ),
             LoopCrashed: self._counter(
                 "loops_crashed", "Loops for jobs that had to start over", "type", "how", "error"

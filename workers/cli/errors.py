@@ -2,12 +2,13 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 
 from domain.errors import Trouble
+from domain.legible import is_text
 from workers.cli.output import say
 
 INTERRUPTED = 130
@@ -16,6 +17,22 @@ READER_GONE = 141
 
 class ReaderGone(Exception):  # noqa: N818 - nobody failed
     """Whoever reads our output has closed it: `reenvio audit export CLAIM | head -1`."""
+
+
+class NoText(Trouble):
+    """An argument that was written in another encoding than it is read in."""
+
+    exit_code = 2
+
+
+def require_text(arguments: Iterable[str]) -> None:
+    """Refuse what was not written in UTF-8: letters would be lost from a reason, a payer or a name."""
+    for place, argument in enumerate(arguments, start=1):
+        if not is_text(argument):
+            raise NoText(
+                f"Argument {place} is no text in UTF-8, and nothing was done: let the terminal write UTF-8 "
+                "(see `locale`), or rename the file that has such a name."
+            )
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from domain.errors import Trouble
+from domain.legible import is_text
 from domain.operators import Attribution, attribution
 from persistence.repositories.operator_orders import OperatorOrder
 from persistence.store import Store, Transaction
@@ -39,8 +40,9 @@ class Subject:
 
 def signed(reason: str | None, by: str | None) -> Attribution:
     """Who and why, before anything is done: a reason that is missing is asked for, or an error."""
-    given = attribution(_who(by or read_settings().operator), reason or _asked_reason())
-    if not given.reason:
+    why = reason or _asked_reason()
+    given = attribution(_who(by or read_settings().operator), why)
+    if not given.reason or not is_text(why):
         raise typer.BadParameter("say why, in some words", param_hint="--reason")
     return given
 

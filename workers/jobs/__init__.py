@@ -20,6 +20,7 @@ from workers.jobs.open_review import open_review
 from workers.jobs.outage_tolerant import outage_tolerant
 from workers.jobs.payer_words import PlainSpeakingGateway
 from workers.jobs.services import Services
+from workers.jobs.storable import storable
 from workers.jobs.submit_claim import SEND_ONCE, submit_claim
 from workers.jobs.variables import guarded
 from workers.runtime.handler import JobHandler
@@ -50,13 +51,13 @@ def wrapped(handler: JobHandler, services: Services) -> JobHandler:
     """The handler, whose input is typed inside, in its wrappers from the inside out.
 
     A lease must outlive the time limit, so limits come first; the database may be away for an operation's
-    record too, so outages come after it. Nobody sees variables that do not fit. What a person began again
-    is the same job to all of them.
+    record too, so outages come after it. Nobody sees variables that do not fit or cannot be kept. What a
+    person began again is the same job to all of them.
     """
     handler = services.limits.applied_to(handler)
     handler = _idempotent(handler, services)
     handler = outage_tolerant(handler, services.store.refuses, services.doubt)
-    return noting_incidents(resumable(guarded(handler, services)), services)
+    return noting_incidents(storable(resumable(guarded(handler, services))), services)
 
 
 def _idempotent(handler: JobHandler, services: Services) -> JobHandler:

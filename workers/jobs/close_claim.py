@@ -12,6 +12,7 @@ from workers.claims.messages import wait_of
 from workers.jobs.claim_owner import in_own_name
 from workers.jobs.sending_bars import under_way
 from workers.jobs.services import Services
+from workers.payers.limits import LimitsByPayer
 from workers.policy.overrides import REMEDY
 from workers.runtime.handler import ClaimText, JobHandler, JobInput, ShortText, typed
 from workers.runtime.job import Job
@@ -39,7 +40,7 @@ def close_claim(services: Services) -> JobHandler:
                 f"{REMEDY}"
             )
         now = await services.clock.now()
-        closing = _Closing(given, state, job.process_instance_key, now)
+        closing = _Closing(given, state, job.process_instance_key, now, services.payer_limits)
         return await in_own_name(
             services, job, given.claim_id, lambda: services.store.run(lambda tx: _close(tx, closing))
         )
@@ -53,6 +54,7 @@ class _Closing:
     state: ClaimState
     process: int
     now: datetime
+    limits: LimitsByPayer
 
 
 async def _close(tx: Transaction, closing: _Closing) -> Complete | Incident | Postpone | OfAnother:
@@ -68,8 +70,9 @@ async def _close(tx: Transaction, closing: _Closing) -> Complete | Incident | Po
 async def _not_now(tx: Transaction, closing: _Closing, claim: ClaimRow) -> Incident | Postpone | None:
     if closing.state is ClaimState.ACCEPTED:
         return None
-    if until := await tx.payers.send_under_way(claim.claim_id, now=closing.now):
-        return under_way(claim.claim_id, until - closing.now)
+    longest = closing.limits.of(claim.payer_id).lease
+    if sending := await under_way(tx, claim, closing.now, longest=longest):
+        return sending
     asked = closing.given.cancelled_wait if closing.state is ClaimState.CANCELLED else None
     is_meant = asked is None or claim.state.is_final or asked == await wait_of(tx, claim)
     return None if is_meant else _another_wait(claim)

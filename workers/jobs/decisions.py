@@ -11,8 +11,7 @@ from domain.claim import is_claim_id
 from domain.decision import Decision
 from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
-from domain.legible import legible
-from domain.redaction import bound
+from domain.redaction import readable
 from gateways.tiss.faults import is_own_sentence
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.draft import DecisionDraft
@@ -101,7 +100,7 @@ def _free_text(services: Services, job: Job, draft: DecisionDraft) -> FreeText |
         return None
     if is_own_sentence(text, told.error_code):
         return None
-    now, words = told.decided_at, bound(legible(text))
+    now, words = told.decided_at, readable(text)
     return sealed_text(services.cipher, draft.claim_id, TextSource.MODEL, words, now=now) if words else None
 
 

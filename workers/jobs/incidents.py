@@ -18,6 +18,8 @@ from workers.runtime.job import Job
 from workers.runtime.outcome import Outcome
 
 RECORDING_SECONDS = 5.0
+JOB_KEYS = range(1, 2**63)
+"""What a number must be in to be an engine's key; any other is not taken for one."""
 log = structlog.get_logger(__name__)
 
 
@@ -85,7 +87,7 @@ def _stuck(job: Job, message: str, now: datetime) -> StuckJob:
 
 def _first_key(job: Job) -> int:
     given = job.variables.get(Variable.RESOLVED_JOB)
-    return given if type(given) is int else job.key
+    return given if type(given) is int and given in JOB_KEYS else job.key
 
 
 def _payer_of(job: Job) -> str:

@@ -29,20 +29,30 @@ async def sending_barred(
             return other
 
 
-async def must_wait(tx: Transaction, job: Job, claim: ClaimRow, now: datetime) -> Postpone | None:
+async def must_wait(
+    tx: Transaction, job: Job, claim: ClaimRow, now: datetime, *, longest: timedelta
+) -> Postpone | None:
     """Whether a send of the claim may be under way, or a person has it whom the job does not know of."""
     if claim.state not in MAY_BE_UNDER_WAY:
         return None
-    if until := await tx.payers.send_under_way(claim.claim_id, now=now):
-        return under_way(claim.claim_id, until - now)
+    if sending := await under_way(tx, claim, now, longest=longest):
+        return sending
     if claim.state is ClaimState.IN_REVIEW and await _is_from_before_the_review(tx, job, claim):
         return Postpone(f"{claim.claim_id} is in review since this job was created", ASK_AGAIN)
     return None
 
 
-def under_way(claim_id: str, most: timedelta) -> Postpone:
-    """The job comes again when the send must be over."""
-    return Postpone(f"A send of {claim_id} is under way: its answer decides.", most + ASK_AGAIN)
+async def under_way(
+    tx: Transaction, claim: ClaimRow, now: datetime, *, longest: timedelta
+) -> Postpone | None:
+    """While a send of the claim may be under way, the job comes again when it must be over."""
+    until = await tx.payers.send_under_way(claim.claim_id, now=now)
+    if until is None:
+        return None
+    if until > now + longest:
+        await tx.payers.shorten_sends(claim.payer_id, claim_id=claim.claim_id, now=now, longest=longest)
+    most = min(until - now, longest)
+    return Postpone(f"A send of {claim.claim_id} is under way: its answer decides.", most + ASK_AGAIN)
 
 
 async def _accepted_as(tx: Transaction, claim: ClaimRow) -> str | None:

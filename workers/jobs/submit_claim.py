@@ -190,7 +190,8 @@ async def _begin(tx: Transaction, job: Job, claim: Candidate, terms: _Terms) -> 
         return for_real_payers_only(claim.claim_id)
     if bar or known is None:
         return bar or await _admitted(tx, job, claim, terms, payer)
-    return await must_wait(tx, job, known, terms.now) or await _admitted(tx, job, claim, terms, payer)
+    wait = await must_wait(tx, job, known, terms.now, longest=terms.limits.lease)
+    return wait or await _admitted(tx, job, claim, terms, payer)
 
 
 async def _admitted(

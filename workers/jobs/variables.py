@@ -10,8 +10,8 @@ from bpmn.names import JobType, Variable
 from domain.check_digits import holds_personal
 from domain.claim import CLAIM_ID_SHAPE, is_claim_id, is_reference
 from domain.inputs import PAYER_ID_SHAPE, is_payer_id
-from domain.legible import legible
 from domain.policy import Policy
+from domain.redaction import readable
 from domain.reviews import ReviewReason
 from gateways.tiss.answers import is_protocol
 from gateways.tiss.glosas import glosa_meaning
@@ -31,6 +31,7 @@ BY_OWN_RULES: Mapping[str, frozenset[str]] = {
 """What a handler reads and rejects by itself, as those that decide do."""
 _TISS = re.compile(r"\(TISS:([0-9]{4})\)")
 _NUMBER = r"[0-9]{1,10}"
+REASON_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ async def _in_own_words(given: Mapping[str, Any], services: Services) -> dict[st
     """The variables, with nothing but our own words in those that are texts for people."""
     own, policy = dict(given), services.policy()
     if isinstance(error := own.get(Variable.SUBMISSION_ERROR), str) and error:
-        own[Variable.SUBMISSION_ERROR] = await _own_error(legible(error), given, services)
+        own[Variable.SUBMISSION_ERROR] = await _own_error(readable(error), given, services)
     if isinstance(reason := own.get(Variable.RETRY_REASON), str) and not is_reason(reason, policy):
         own[Variable.RETRY_REASON] = None
     return own
@@ -107,7 +108,7 @@ def explained(rendered: str) -> str:
 
 def is_reason(text: str, policy: Policy) -> bool:
     """Whether the text is a reason as decisions give it."""
-    return re.fullmatch(_reasons(policy), text) is not None
+    return len(text) <= REASON_MAX and re.fullmatch(_reasons(policy), text) is not None
 
 
 def _reasons(policy: Policy) -> str:

@@ -46,8 +46,12 @@ class LockedPayer:
     breaker: Breaker
 
     async def in_flight(self) -> int:
-        """How many sends and questions are under way."""
-        return await self.tx.payers.in_flight(self.breaker.status.payer_id, now=self.breaker.now)
+        """How many sends and questions are under way; looked at more closely when nobody else may go."""
+        payer_id, now, payers = self.breaker.status.payer_id, self.breaker.now, self.tx.payers
+        number = await payers.in_flight(payer_id, now=now)
+        if number >= self.breaker.places:
+            await payers.shorten_sends(payer_id, now=now, longest=self.breaker.limits.lease)
+        return number
 
     async def admit(self, candidate: Candidate) -> Admission:
         """Let the claim go or wait, and write it down; limits hold for all processes together."""

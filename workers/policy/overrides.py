@@ -22,7 +22,8 @@ Names of others, with a prefix (`io.camunda.zeebe:x`, `hospital.note`) or of Cam
 alone; any other name is a mistake.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
@@ -35,6 +36,7 @@ from domain.backoff import RetryLimits
 from domain.catalog import PERMANENT_BY_RULE, REFUSED_LOGIN, amend, category_of
 from domain.claim import ClaimIdForm
 from domain.errors import InvalidInput, InvalidPolicy, plain_words
+from domain.inputs import form_of
 from domain.limit_rules import LONGEST_SECONDS, SHORTEST_SECONDS, WAITS, LimitBounds, left_bounds
 from domain.policy import EmptyError, GiveUp, Policy
 from domain.redaction import redact, shorten
@@ -50,7 +52,9 @@ REMEDY = (
     "a job keeps its headers: in Operate modify the instance, cancel the task's token and add it again; "
     "for our own claims `reenvio claim resolve CLAIM` does it."
 )
-_SHOWN_MAX = 80
+_NUMBER_MAX = 7
+"""The longest limit that makes sense; longer numbers can be a person's, and a message may quote them."""
+_WORD = re.compile(r"[\w.,:/+\-]{0,40}")
 _TEMPLATE_NAMES = ("elementTemplate", "modelerTemplate")
 _ENTRIES: TypeAdapter[list[str]] = TypeAdapter(Entries)
 
@@ -93,6 +97,9 @@ def _unknown(name: str, text: str) -> InvalidInput:
 
 def _with_limits(policy: Policy, given: Mapping[str, str]) -> Policy:
     named = {name: given[name] for name in _LIMITS if name in given}
+    for name, text in named.items():
+        if len(text) > _NUMBER_MAX:
+            raise _rejected(name, text, f"it must be a number of at most {_NUMBER_MAX} characters")
     try:
         change = LimitsChange.model_validate_strings({_LIMITS[name]: text for name, text in named.items()})
     except ValidationError as error:
@@ -104,7 +111,7 @@ def _with_limits(policy: Policy, given: Mapping[str, str]) -> Policy:
     except InvalidPolicy as error:
         if outside := _waits_outside(named, change):
             raise _leaving(outside, WAITS) from error
-        raise _rejected(", ".join(named), " ".join(named.values()), _why(error)) from error
+        raise _rejected(", ".join(named), named.values(), _why(error)) from error
     _require_rules(limits, named)
     return replace(policy, limits=limits)
 
@@ -137,7 +144,7 @@ def _limit_of(header: PolicyHeader) -> str:
 def _leaving(headers: Mapping[PolicyHeader, str], bounds: LimitBounds) -> InvalidInput:
     return InvalidInput(
         f"Task header {', '.join(headers)}",
-        _shown(" ".join(headers.values())),
+        _shown(*headers.values()),
         rule=bounds.names,
         problem=f"the rule asks for {bounds.asked}, and a header cannot leave it",
         remedy=f"{REMEDY} Only the policy file can leave a rule, by name.",
@@ -161,10 +168,10 @@ def _why(error: Exception) -> str:
             return str(error)
 
 
-def _rejected(name: str, text: str, problem: str) -> InvalidInput:
+def _rejected(name: str, text: str | Iterable[str], problem: str) -> InvalidInput:
     return InvalidInput(
         f"Task header {name}",
-        _shown(text),
+        _shown(text) if isinstance(text, str) else _shown(*text),
         rule=RULE,
         problem=problem,
         remedy=REMEDY,
@@ -172,7 +179,8 @@ def _rejected(name: str, text: str, problem: str) -> InvalidInput:
 
 
 def _profile(policy: Policy, text: str) -> Policy:
-    return policy.under(text.strip())
+    name = text.strip()
+    return policy.under(name if name in policy.profiles else _one_word(name))
 
 
 def _empty_error(policy: Policy, text: str) -> Policy:
@@ -188,7 +196,7 @@ def _claim_id_form(policy: Policy, text: str) -> Policy:
 
 
 def _zone(policy: Policy, text: str) -> Policy:
-    return replace(policy, zone=zone_named(text.strip()))
+    return replace(policy, zone=zone_named(_one_word(text)))
 
 
 def _also_permanent(policy: Policy, text: str) -> Policy:
@@ -246,6 +254,19 @@ _APPLY: dict[PolicyHeader, Apply] = {
 HEADERS = (*_LIMITS, *_APPLY)
 
 
-def _shown(text: str) -> str:
-    """A header's text: the model's own, the same for every claim."""
-    return f'the text "{shorten(redact(text), _SHOWN_MAX)}"'
+def _shown(*texts: str) -> str:
+    """Headers' texts, which are the model's own: words and numbers as they are, of sentences the form."""
+    if all(map(_is_word, texts)):
+        return f'the text "{" ".join(texts)}"'
+    return f'a text of the form "{form_of(" ".join(texts))}"'
+
+
+def _is_word(text: str) -> bool:
+    return _WORD.fullmatch(text) is not None and redact(text) == text
+
+
+def _one_word(text: str) -> str:
+    """A name, which a message may quote."""
+    if not _is_word(text.strip()):
+        raise ValueError("it must be a name without blanks")
+    return text.strip()

@@ -20,6 +20,13 @@ class GatewayFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class RenewalFailed:
+    """No other channel could be opened for a refused token: the one there is goes on."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class LoopCrashed:
     """Bringing jobs in met an error it did not foresee, and starts over after the pause."""
 
@@ -115,6 +122,7 @@ class ReportGivenUp:
 RuntimeEvent = (
     GatewayAnswered
     | GatewayFailed
+    | RenewalFailed
     | LoopCrashed
     | LoopBlocked
     | StreamsUnknown

@@ -16,6 +16,8 @@ from pyzeebe.proto.gateway_pb2 import (
 )
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
+from workers.runtime.events import Listener, RenewalFailed, nobody
+
 JobStream = AsyncGenerator[ActivatedJob, None]
 JobAnswers = AsyncGenerator[ActivateJobsResponse, None]
 
@@ -42,11 +44,13 @@ class Gateway:
         *,
         reopen: Callable[[], grpc.aio.Channel] | None = None,
         renew_at_most_every: float = 10.0,
+        listener: Listener = nobody,
     ) -> None:
         self._first = self._line = _Line(channel)
         self._reopen = reopen
         self._renew_at_most_every = renew_at_most_every
         self._renewed_at = float("-inf")
+        self._emit = listener
 
     async def activate(self, request: ActivateJobsRequest, seconds: float) -> JobAnswers:
         """Ask for jobs."""
@@ -75,13 +79,19 @@ class Gateway:
             await getattr(stub, method)(request, timeout=seconds)
 
     async def renew(self) -> None:
-        """Open another channel, and with it ask for another token; not more often than sensible."""
+        """Open another channel, and with it ask for another token; not more often than sensible.
+
+        While none can be opened, as when a certificate's file is being replaced, the old one serves on.
+        """
         now = time.monotonic()
         if self._reopen is None or now - self._renewed_at < self._renew_at_most_every:
             return
         self._renewed_at = now
-        old, self._line = self._line, _Line(self._reopen())
-        await self._retire(old)
+        try:
+            old, self._line = self._line, _Line(self._reopen())
+            await self._retire(old)
+        except Exception as error:  # whatever it is, those who call have work of their own
+            self._emit(RenewalFailed(type(error).__name__))
 
     async def close(self) -> None:
         """Close what was opened here; the first channel belongs to the caller."""

@@ -14,7 +14,7 @@ from workers.runtime.events import GatewayAnswered, GatewayFailed, JobTaken, Loo
 from workers.runtime.executor import Executor
 from workers.runtime.gateway import Gateway
 from workers.runtime.health import Heartbeat
-from workers.runtime.job import read_job
+from workers.runtime.job import is_large, read_job
 from workers.runtime.options import WorkerOptions
 from workers.runtime.timings import Backoff
 
@@ -67,7 +67,14 @@ class JobSource:
                     raise
                 if time.monotonic() - begun > self._timings.longest_pause:
                     backoff.start_over()  # it went well for a while
-                await self._recover(how, error, backoff)
+                await self._recovered(how, error, backoff)
+
+    async def _recovered(self, how: str, error: BaseException, backoff: Backoff) -> None:
+        """What goes wrong while a loop recovers ends it as little as what it recovers from."""
+        try:
+            await self._recover(how, error, backoff)
+        except Exception as unforeseen:
+            await self._start_over(how, unforeseen, backoff)
 
     async def _recover(self, how: str, error: BaseException, backoff: Backoff) -> None:
         match error:
@@ -118,7 +125,7 @@ class JobSource:
         async with aclosing(self._gateway.activate(request, patience)) as answers:
             async for answer in answers:
                 for activated in answer.jobs:
-                    self._receive(activated, POLL)
+                    await self._receive(activated, POLL)
         self._emit(GatewayAnswered())
 
     async def _room(self, heartbeat: Heartbeat) -> None:
@@ -140,15 +147,17 @@ class JobSource:
         )
         async with aclosing(self._gateway.stream(request, self._timings.stream_life)) as pushed:
             async for activated in pushed:
-                self._receive(activated, STREAM)
+                await self._receive(activated, STREAM)
                 # not reading on tells the gateway, by flow control, to push elsewhere
                 await self._load.until_not_full()
                 await self._gate.passed()
 
-    def _receive(self, activated: ActivatedJob, how: str) -> None:
+    async def _receive(self, activated: ActivatedJob, how: str) -> None:
         gave_out = (activated.deadline - self._lock_millis) / 1000
         self._emit(JobTaken(self._handler.type, how, gave_out))
         self._executor.take(read_job(activated))
+        if is_large(activated):
+            await asyncio.sleep(0)
 
     @property
     def _lock_millis(self) -> int:

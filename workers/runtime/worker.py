@@ -31,7 +31,9 @@ class Worker:
         self._listener = options.listener
         self._options = replace(options, listener=self._on_event)
         every = options.timings.renew_at_most_every
-        self._gateway = Gateway(channel, reopen=options.reopen, renew_at_most_every=every)
+        self._gateway = Gateway(
+            channel, reopen=options.reopen, renew_at_most_every=every, listener=self._on_event
+        )
         self._reporter = Reporter(self._gateway, self._options)
         self._executors = [
             Executor(handler, self._gateway, reporter=self._reporter, listener=self._on_event)

@@ -3,10 +3,11 @@
 import asyncio
 import json
 import random
+import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import structlog
 
@@ -60,9 +61,9 @@ class Relay:
                 backoff.start_over()
                 if carried < self._terms.batch:
                     await _rest(stop, self._terms.idle)
-            except (SinkError, DatabaseError) as error:
+            except Exception as error:  # whatever it is, events must go on being carried
                 pause = backoff.pause()
-                log.warning("relay_waits", why=str(error), seconds=round(pause, 1))
+                _warn(error, pause)
                 await _rest(stop, pause)
         await self._give_back()
 
@@ -120,8 +121,18 @@ class Relay:
         return await tx.outbox.to_publish(self._terms.batch)
 
     async def _give_back(self) -> None:
-        with suppress(DatabaseError):
+        with suppress(Exception):  # the lease ends by itself
             await self._store.run(lambda tx: tx.leases.give_back(LEASE, self._terms.name))
+
+
+def _warn(error: Exception, pause: float) -> None:
+    """Foreseen trouble in its own words; what nobody foresaw by its kind and place, for it may quote data."""
+    seconds = round(pause, 1)
+    if isinstance(error, SinkError | DatabaseError):
+        log.warning("relay_waits", why=str(error), seconds=seconds)
+    else:
+        where = traceback.format_tb(error.__traceback__)
+        log.error("relay_crashed", error=type(error).__name__, where=where, seconds=seconds)
 
 
 def _sorted(events: Sequence[Row]) -> tuple[Sequence[WaitingEvent], Sequence[UnreadableEvent]]:
@@ -135,9 +146,10 @@ def _checked(event: WaitingEvent) -> Row:
     """The event, if every sink can write it and every consumer read it."""
     try:
         is_object = isinstance(json.loads(event.payload), dict)
+        event.created_at.astimezone(UTC)
         "".join((event.event_id, event.claim_id, event.type, event.payload)).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        return UnreadableEvent(event.position, f"its payload is no JSON ({type(error).__name__})")
+    except (AttributeError, OverflowError, TypeError, ValueError, RecursionError) as error:
+        return UnreadableEvent(event.position, f"a column cannot be read ({type(error).__name__})")
     return event if is_object else UnreadableEvent(event.position, "its payload is no JSON object")
 
 

@@ -1,9 +1,12 @@
 """One text for people, classifier and proof: what cannot be seen is gone before anything is decided."""
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from domain import redaction
 from domain.legible import legible
 from tests.unit.domain.deciding import BIL_004, BIL_005, decided, given_up, retried
 from tests.unit.domain.test_inputs import rejection
@@ -65,3 +68,9 @@ def test_a_legible_text_stays_as_it_is(text: str) -> None:
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126)))
 def test_what_can_be_seen_stays(text: str) -> None:
     assert legible(text) == text
+
+
+@given(st.text(st.sampled_from(" \n\t\u00a0\u200bab"), max_size=60), st.integers(1, 7))
+def test_a_long_text_is_folded_in_pieces_as_it_is_at_once(text: str, piece: int) -> None:
+    with patch.multiple(redaction, INPUT_MAX=5, PIECE=piece, bound=lambda text: text[:6]):
+        assert redaction.readable(text) == legible(text)[:6]

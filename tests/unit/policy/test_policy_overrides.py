@@ -7,6 +7,7 @@ import pytest
 from domain.backoff import RetryLimits
 from domain.errors import InvalidInput
 from domain.policy import EmptyError, GiveUp, Policy
+from tests.support.patients import CARD, CNS, CPF, DIGITS, NAME
 from workers.policy import load_policy, parse_policy
 from workers.policy.file import default_text
 from workers.policy.overrides import HEADERS, effective_policy
@@ -90,3 +91,19 @@ def test_a_wrong_header_is_rejected_by_name(header: str, text: str, problem: str
     assert error.rule == "task headers"
     assert "Correct the header in the model" in str(error)
     assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("header", [*HEADERS, "profile"])
+@pytest.mark.parametrize(
+    "text",
+    [CPF, DIGITS, CNS, CARD, NAME, NAME.upper(), "CID F32.1", CPF.replace(".", "%2E"), "529.982\n.247-25"],
+    ids=repr,
+)
+def test_a_header_that_holds_a_person_is_not_repeated(header: str, text: str) -> None:
+    """It is the model's own text, and yet nobody knows what a modeller has tried out."""
+    try:
+        effective_policy(POLICY, None, {header: text})
+    except InvalidInput as rejected:
+        said = str(rejected)
+        assert text not in said
+        assert [part for part in ("529.982", "529%2E982", ".247-25", "F32.1") if part in said] == []

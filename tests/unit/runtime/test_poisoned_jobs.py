@@ -14,7 +14,7 @@ from workers.runtime.events import JobCrashed, JobTaken, LoopCrashed, RuntimeEve
 from workers.runtime.job_source import MOST_CRASHES
 from workers.runtime.worker import WorkerBrokenError
 
-DEEP = "[" * 100_000 + "]" * 100_000
+DEEP = "[" * 60_000 + "]" * 60_000
 HANDLER = JobHandler(TYPE, (), done, lock=timedelta(seconds=5), time_limit=timedelta(seconds=4), at_once=4)
 
 

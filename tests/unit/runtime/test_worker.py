@@ -43,6 +43,7 @@ from workers.runtime.events import (
     JobDone,
     JobTaken,
     LoopCrashed,
+    RenewalFailed,
     ReportGivenUp,
     ReportRetried,
     RuntimeEvent,
@@ -348,6 +349,32 @@ async def test_three_episodes_of_refused_tokens_under_load_cost_no_job_and_no_wo
 
 def streams_broken(events: Sequence[RuntimeEvent]) -> int:
     return sum(isinstance(event, GatewayFailed) and event.how == "stream" for event in events)
+
+
+@pytest.mark.parametrize("error", [ValueError("no certificate"), OSError(24, "Too many open files")])
+async def test_a_channel_that_cannot_be_renewed_leaves_the_old_one_at_work(
+    gateway: FaultyGateway, error: Exception
+) -> None:
+    """A certificate's file may be missing for a moment while it is replaced."""
+    tried: list[int] = []
+
+    def reopen() -> grpc.aio.Channel:
+        tried.append(1)
+        raise error
+
+    quick = replace(QUICK, renew_at_most_every=0.0)
+    events, listener = collected()
+    async with on_stage(gateway, JobHandler(TYPE, (), done), listener, reopen=reopen, timings=quick) as stage:
+        create(gateway, 5)
+        gateway.faults.switch(Rule(Refuse(grpc.StatusCode.UNAUTHENTICATED), frozenset(Method), 1.0))
+        await until(lambda: len(tried) >= 3)
+        gateway.faults.switch()
+        create(gateway, 5)
+        await until(lambda: gateway.ledger.ended == 10)
+        assert not stage.running.done()
+    failed = [event for event in events if isinstance(event, RenewalFailed)]
+    assert {event.error for event in failed} == {type(error).__name__}
+    assert not [event for event in events if isinstance(event, LoopCrashed)]
 
 
 async def test_a_channel_that_closes_under_a_stream_is_a_reconnect(gateway: FaultyGateway) -> None:

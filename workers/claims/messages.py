@@ -142,18 +142,25 @@ class ClaimMessages:
             ProcessMessage(Message.RETRY_NOW, claim.claim_id, {}, KEEP_WAKE_UP, wait)
         )
 
-    async def cancel(self, claim_id: ClaimId, *, although_sent: bool = False) -> None:
+    async def cancel(
+        self, claim_id: ClaimId, *, although_sent: bool = False, order_id: int | None = None
+    ) -> None:
         """Cancel a claim in the wait, for its time or for a person, in which its payer cannot have it."""
         claim = await self._require(claim_id, ClaimState.WAITING, ClaimState.IN_REVIEW)
         wait = await self._store.look(lambda tx: wait_of(tx, claim))
         await require_not_at_payer(self._store, claim_id.value, although_sent=although_sent)
-        variables = {Variable.CANCELLED_WAIT: wait}
+        variables = {Variable.CANCELLED_WAIT: wait, Variable.ORDER_ID: order_id}
         await self._commands.publish(
             ProcessMessage(Message.CLAIM_CANCELLED, claim_id.value, variables, KEEP_WISH)
         )
 
     async def decide_review(
-        self, claim_id: ClaimId, decision: ReviewDecision, *, protocol_number: str | None = None
+        self,
+        claim_id: ClaimId,
+        decision: ReviewDecision,
+        *,
+        protocol_number: str | None = None,
+        order_id: int | None = None,
     ) -> None:
         """Hand a person's decision to the process; one about an earlier round is ignored by it."""
         await self._require(claim_id, ClaimState.IN_REVIEW)
@@ -165,6 +172,7 @@ class ClaimMessages:
             Variable.REVIEW_DECISION: decision,
             Variable.DECIDED_ROUND: review.round,
             Variable.PROTOCOL_NUMBER: _checked(protocol_number),
+            Variable.ORDER_ID: order_id,
         }
         await self._commands.publish(
             ProcessMessage(Message.REVIEW_DECIDED, claim_id.value, variables, KEEP_WISH)

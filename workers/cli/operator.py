@@ -58,12 +58,12 @@ def require_yes(what: str, *, yes: bool) -> None:
 @asynccontextmanager
 async def ordered(
     store: Store, action: str, subject: Subject, given: Attribution, now: datetime
-) -> AsyncIterator[None]:
-    """Keep the order, then carry it out; one that is refused says so on record."""
+) -> AsyncIterator[int]:
+    """Keep the order, then carry it out, by its id; one that is refused says so on record."""
     order = OperatorOrder(action, given.by, given.reason, subject.claim_id, subject.payer_id)
     order_id = await store.run(lambda tx: _keep(tx, order, now))
     try:
-        yield
+        yield order_id
     except NotConfirmed:  # it may still come about
         raise
     except Trouble:

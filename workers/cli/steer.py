@@ -9,7 +9,7 @@ from bpmn.names import Variable
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
-from domain.operators import Attribution
+from domain.operators import CANCEL, Attribution
 from domain.redaction import redact
 from domain.refusals import ClaimRefusal
 from persistence.repositories.claims import ClaimRow, Wanted
@@ -61,19 +61,21 @@ def cancel(
     async def go(app: App) -> None:
         found = await find_claim(app.store, claim)
         require_yes(f"{described(found)} Its process ends and it is not sent again. {FOR_GOOD}", yes=yes)
-        async with ordered(app.store, "cancel", Subject(str(claim)), given, await app.clock.now()):
-            await _cancel(app, found, claim, although_sent=although_sent)
+        now = await app.clock.now()
+        async with ordered(app.store, CANCEL, Subject(str(claim)), given, now) as order_id:
+            await _cancel(app, found, order_id, although_sent=although_sent)
         tell(f"{claim} is cancelled.")
 
     with_app(go)
 
 
-async def _cancel(app: App, found: ClaimRow, claim: ClaimId, *, although_sent: bool) -> None:
+async def _cancel(app: App, found: ClaimRow, order_id: int, *, although_sent: bool) -> None:
+    claim = ClaimId(found.claim_id)
     if found.incident:
-        stuck = StuckClaims(app.store, app.commands)
-        await stuck.cancel(found, await app.clock.now(), although_sent=although_sent)
+        stuck, now = StuckClaims(app.store, app.commands), await app.clock.now()
+        await stuck.cancel(found, now, although_sent=although_sent, order_id=order_id)
     else:
-        await app.messages.cancel(claim, although_sent=although_sent)
+        await app.messages.cancel(claim, although_sent=although_sent, order_id=order_id)
     ended = await confirmed(app.store, found, kept=KEEP_WISH, done=lambda row: row.state.is_final)
     if ended.state is not ClaimState.CANCELLED:
         raise ClaimRefusal(f"{claim} was not cancelled: it is {ended.state}.")
@@ -128,8 +130,8 @@ async def _resolve_one(
     app: App, claim: ClaimRow, corrected: Mapping[str, object], given: Attribution
 ) -> None:
     now = await app.clock.now()
-    async with ordered(app.store, "resolve", Subject(claim.claim_id), given, now):
-        await StuckClaims(app.store, app.commands).resolve(claim, now, corrected)
+    async with ordered(app.store, "resolve", Subject(claim.claim_id), given, now) as order_id:
+        await StuckClaims(app.store, app.commands).resolve(claim, now, corrected, order_id=order_id)
     tell(f"{claim.claim_id} goes on: the engine has begun its task again.")
 
 

@@ -30,12 +30,25 @@ class StuckClaims:
         self._store = store
         self._commands = commands
 
+    async def resolvable(self, claim: ClaimRow) -> StuckJob:
+        """The job that the claim's process stands on, if it may begin again now."""
+        stuck = _incident_of(claim)
+        await self._require_open_payer(claim, stuck)
+        return stuck
+
+    async def cancellable(self, claim: ClaimRow, *, although_sent: bool) -> StuckJob:
+        """The job that the claim's process stands on, if the claim may be cancelled now."""
+        stuck = _incident_of(claim)
+        if claim.state.is_final:
+            raise ClaimRefusal(f"{claim.claim_id} is {claim.state}: it has ended.")
+        await require_not_at_payer(self._store, claim.claim_id, although_sent=although_sent)
+        return stuck
+
     async def resolve(
         self, claim: ClaimRow, now: datetime, corrected: Mapping[str, object], *, order_id: int | None = None
     ) -> None:
         """Begin the stuck task again, as the same job: what it has done before is still on record."""
-        stuck = _incident_of(claim)
-        await self._require_open_payer(claim, stuck)
+        stuck = await self.resolvable(claim)
         instance = stuck.process_instance_key
         await self._store.run(lambda tx: tx.idempotency.forget_failed(str(instance), now=now))
         own = {str(Variable.RESOLVED_JOB): stuck.first_key}
@@ -54,10 +67,7 @@ class StuckClaims:
         self, claim: ClaimRow, now: datetime, *, although_sent: bool, order_id: int | None = None
     ) -> None:
         """End the claim's process where SUB_06 ends cancelled claims; without a process, close the record."""
-        stuck = _incident_of(claim)
-        if claim.state.is_final:
-            raise ClaimRefusal(f"{claim.claim_id} is {claim.state}: it has ended.")
-        await require_not_at_payer(self._store, claim.claim_id, although_sent=although_sent)
+        stuck = await self.cancellable(claim, although_sent=although_sent)
         instance = stuck.process_instance_key
         own = _CANCELLED_HERE | {Variable.CLOSING_ORDER_ID: order_id}
         try:

@@ -17,7 +17,7 @@ from workers.app.composition import claims_flowing, migrate_database, running
 from workers.app.logs import configure_logs
 from workers.app.serving import relaying, serve
 from workers.cli.engine import RichReporter
-from workers.cli.output import say
+from workers.cli.output import say, tell
 from workers.config.cluster import connection_from
 from workers.config.settings import Settings, read_settings
 from workers.demo.run import run_demo
@@ -88,6 +88,7 @@ def deploy() -> None:
 def migrate() -> None:
     """Bring the database to the newest schema."""
     asyncio.run(migrate_database(_settings()))
+    tell("The database has the newest schema.")
 
 
 def _settings() -> Settings:

@@ -8,7 +8,7 @@ import typer
 from domain.operators import Attribution
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
-from workers.app.cluster import clock_check, shared_clock
+from workers.app.cluster import clock_check, clock_here
 from workers.app.composition import opened_for_retention
 from workers.cli.application import DecidedClaimArgument, with_store
 from workers.cli.operator import (
@@ -44,13 +44,13 @@ def run(
     given = Attribution("", "") if dry_run else signed(reason, by)
 
     async def go(store: Store) -> None:
-        clock = shared_clock(settings, store)
+        clock = clock_here(settings, store)
         now = await clock.now()
         counts = await preview(store, periods, now)
         if dry_run:
             _report(counts, "would be removed")
             return
-        await clock_check(settings, clock).agreed()
+        await clock_check(settings, store, clock).agreed()
         require_yes(f"{_goes(sum(counts.values()))} {FOR_GOOD}", yes=yes)
         async with (
             ordered(store, "retention run", Subject(), given, now),

@@ -53,9 +53,7 @@ def shared_clock(settings: Settings, store: Store, machine: Clock | None = None)
     return DatabaseClock(store.time, machine or WallClock(), tolerance=settings.clocks.warn)
 
 
-def clock_check(
-    settings: Settings, store: Store, clock: Clock, machine: Clock | None = None
-) -> ClockCheck:
+def clock_check(settings: Settings, store: Store, clock: Clock, machine: Clock | None = None) -> ClockCheck:
     """The clocks that maintenance compares.
 
     An engine that may be moved is right by itself where nothing but its own home lives by it.

@@ -131,6 +131,8 @@ class Variable(StrEnum):
 
     CANCELLED_WAIT = "cancelledWait"
     CANCELLATION_STANDS = "cancellationStands"
+    ORDER_ID = "orderId"  # of a message: which order of a person it carries out
+    CLOSING_ORDER_ID = "closingOrderId"  # the order that the claim's end is put down to
 
     PROCESSED_COUNT = "processedCount"
     RESOLVED_JOB = "resolvedJobKey"  # local to a task that a person began again: the job it goes on from

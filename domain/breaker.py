@@ -27,6 +27,10 @@ from domain.verdicts import Candidate, Go, Hold, Stop, Verdict
 MAINTENANCE = "outside the payer's hours, or planned maintenance"
 ASKED_TO_WAIT = "the payer asked to come later"
 OWN_PACE = "waits for its turn at the payer's pace"
+PAUSED_BY_HAND = "the payer is paused by an operator"
+OPENED_BY_HAND = "the payer is held by an operator"
+BY_HAND = (PAUSED_BY_HAND, OPENED_BY_HAND)
+"""What a person's order is called where the engine may hear of it; why it was given stays with the order."""
 TRIAL_RUNS = "one claim tries first whether the payer takes claims"
 
 
@@ -130,21 +134,21 @@ class Breaker:
             return self._with(status)._trial()
         return self._with(status).aged().status
 
-    def paused(self, reason: str, until: datetime | None) -> PayerStatus:
+    def paused(self, until: datetime | None) -> PayerStatus:
         """A person holds all sends, until a moment or until resumed; refused credentials hold them longer."""
         status = self.status
         if status.state is PayerState.STOPPED:
             return status
-        held = replace(status, state=PayerState.PAUSED, reason=redact(reason), next_try_at=until)
+        held = replace(status, state=PayerState.PAUSED, reason=PAUSED_BY_HAND, next_try_at=until)
         return replace(held, opened_at=status.opened_at or self.now, changed_at=self.now)
 
     def resumed(self) -> PayerStatus:
         """Sends are allowed again; credentials have to prove themselves with one claim first."""
         return with_new_lanes(self.status.renewed(self.now), self.limits, self.now)
 
-    def tripped(self, reason: str) -> PayerStatus:
+    def tripped(self) -> PayerStatus:
         """A person opens the breaker, as an outage would; one that waits for credentials stays as it is."""
-        return self.status if self.status.state is PayerState.STOPPED else self._opened(redact(reason))
+        return self.status if self.status.state is PayerState.STOPPED else self._opened(OPENED_BY_HAND)
 
     def _with(self, status: PayerStatus) -> Self:
         return replace(self, status=status)
@@ -171,12 +175,17 @@ class Breaker:
         asked = status.not_before or now
         match status.state:
             case PayerState.OPEN | PayerState.PAUSED if status.next_try_at:
-                return opening(limits, latest(status.next_try_at, asked)), status.reason
+                return opening(limits, latest(status.next_try_at, asked)), self._why
             case PayerState.OPEN | PayerState.PAUSED | PayerState.STOPPED:
-                return now + limits.longest_wait, status.reason
+                return now + limits.longest_wait, self._why
             case _:
                 opens = opening(limits, latest(now, asked))
                 return opens, MAINTENANCE if opening(limits, now) > now else ASKED_TO_WAIT
+
+    @property
+    def _why(self) -> str:
+        """Why nobody may go; earlier versions kept a person's own words with a pause."""
+        return PAUSED_BY_HAND if self.status.state is PayerState.PAUSED else self.status.reason
 
     def _try(self, candidate: Candidate, in_flight: int) -> tuple[PayerStatus, Verdict]:
         if in_flight >= self.limits.trials:

@@ -42,6 +42,9 @@ class InvalidPolicy(DomainError):  # noqa: N818 - it names a state, not a failur
         super().__init__("Policy rejected: " + "; ".join(problems))
 
 
+_PLAIN = {"Extra inputs are not permitted": "no such name is known here: see how it is spelt"}
+
+
 def plain_words(message: str) -> str:
     """A validator's message without the library's own preface."""
-    return message.removeprefix("Value error, ")
+    return _PLAIN.get(message, message.removeprefix("Value error, "))

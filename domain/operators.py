@@ -1,13 +1,32 @@
 """Who orders something, and why: texts of people, made fit to be kept."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from domain.claim_state import ClaimState
 from domain.redaction import redact, shorten
+from domain.reviews import ReviewDecision
 
 REASON_MAX = 500
 NAME_MAX = 120
+CANCEL = "cancel"
 _CASE = re.compile(r"(?<!\d)(\d{7}-\d\d\.\d{4}\.\d\.\d\d\.\d{4})(?!\d)")
+
+
+def review_action(decision: ReviewDecision, *, unchecked: bool = False) -> str:
+    """What an order that decides a review is called on record."""
+    return f"review {decision}{' unchecked' if unchecked else ''}"
+
+
+ENDED_BY: Mapping[ClaimState, frozenset[str]] = {
+    ClaimState.CANCELLED: frozenset({CANCEL}),
+    ClaimState.WRITTEN_OFF: frozenset({review_action(ReviewDecision.WRITE_OFF)}),
+    ClaimState.ACCEPTED: frozenset(
+        review_action(ReviewDecision.PROTOCOL_RECOVERED, unchecked=unchecked) for unchecked in (True, False)
+    ),
+}
+"""The orders by which a person ends a claim, by what it ends as."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,14 +85,19 @@ def allowed(reason: str) -> tuple[ReviewDecision, ...]:
     return tuple(decision for decision in ReviewDecision if not (is_there and decision.sends_again))
 
 
-def require_allowed(claim_id: str, reason: str, decision: ReviewDecision, protocol: str | None) -> None:
-    """Refuse a decision that this review does not allow."""
-    recovers = decision is ReviewDecision.PROTOCOL_RECOVERED
+def require_decision(claim_id: str, reason: str, decision: ReviewDecision) -> None:
+    """Refuse a decision that this review does not allow, whatever else is given with it."""
     if decision not in allowed(reason):
         raise ClaimRefusal(
             f"The payer has {claim_id} already, so it must not go out again: "
             "decide PROTOCOL_RECOVERED with the number the payer tells you, or WRITE_OFF."
         )
+
+
+def require_allowed(claim_id: str, reason: str, decision: ReviewDecision, protocol: str | None) -> None:
+    """Refuse a decision that this review does not allow with this protocol number, or with none."""
+    require_decision(claim_id, reason, decision)
+    recovers = decision is ReviewDecision.PROTOCOL_RECOVERED
     if recovers and not protocol:
         raise ClaimRefusal("PROTOCOL_RECOVERED needs the protocol number that the payer gave.")
     if protocol and not recovers:

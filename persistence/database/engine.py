@@ -119,9 +119,18 @@ def _engine(url: str, limits: PoolLimits) -> AsyncEngine:
         )
     except (SQLAlchemyError, sqlite3.Error, ImportError, OSError, ValueError) as error:
         raise DatabaseError(
-            f"The database cannot be opened ({type(error).__name__}): set DATABASE_URL to an address such as "
-            "sqlite+aiosqlite:////folder/reenvio.db, or unset it for an SQLite file of our own."
+            f"The database cannot be opened ({type(error).__name__}): {_form(url)}"
         ) from error
+
+
+def _form(url: str) -> str:
+    """How to write the address; never the address itself, it may hold a password."""
+    if url.startswith("postgres"):
+        return "write DATABASE_URL as postgresql+asyncpg://USER:PASSWORD@HOST/DATABASE, with that driver."
+    return (
+        "set DATABASE_URL to an address such as sqlite+aiosqlite:////folder/reenvio.db, or unset it for an "
+        "SQLite file of our own."
+    )
 
 
 def _make_sqlite(files: tuple[Path, ...]) -> None:

@@ -13,6 +13,7 @@ DISK_FULL = ("53100", "SQLITE_FULL")
 TOO_SLOW = "57014"
 NO_FIT = "22"
 FORBIDDEN = "42501"
+LOGIN_REFUSED, NO_SUCH_DATABASE = "28", "3D"
 LOCKED = ("55P03", "40P01", "SQLITE_BUSY", "SQLITE_LOCKED")
 PASSING = (
     *("08", "40", "53", "55P03", "57P", TOO_SLOW, "58"),
@@ -73,6 +74,10 @@ def _advice(error: BaseException) -> str:
             "The database does not let our role do this: run persistence/roles.sql again after a migration; "
             "what is past its period is removed under the role of RETENTION_DATABASE_URL."
         )
+    if _code(error).startswith(LOGIN_REFUSED):
+        return "The database answers, and refuses the login: see user and password in DATABASE_URL."
+    if _code(error).startswith(NO_SUCH_DATABASE):
+        return "The database's server answers, and has no database of that name: see DATABASE_URL."
     if isinstance(error, IntegrityError):
         return (
             f"The work contradicts a row that is there already ({kind}): somebody else was faster; ask again."

@@ -58,7 +58,7 @@ class Cipher:
         if key_id not in self.keys:
             raise CipherError(
                 f"A stored value was encrypted with the key {key_id!r}, which is not set: "
-                "add it to ENCRYPTION_KEYS, or put its key file back.",
+                "add it to ENCRYPTION_KEYS, or on a line of its own to encryption.key in REENVIO_HOME.",
                 key_id,
             )
         try:

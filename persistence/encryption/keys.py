@@ -34,7 +34,7 @@ def known_cipher(text: str | None, home: Path) -> Cipher | None:
     if text:
         return cipher_of(text)
     file = home / KEY_FILE
-    return cipher_of(_read(file)) if file.exists() else None
+    return cipher_of(_read(file), source=_named(file)) if file.exists() else None
 
 
 def made_cipher(home: Path, *, random: Random = os.urandom) -> Cipher:
@@ -44,7 +44,7 @@ def made_cipher(home: Path, *, random: Random = os.urandom) -> Cipher:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not file.exists():
             _create(file, new_key(random_id(random), random=random))
-    return cipher_of(_read(file), random=random)
+    return cipher_of(_read(file), random=random, source=_named(file))
 
 
 def require_key(cipher: Cipher) -> None:
@@ -53,11 +53,11 @@ def require_key(cipher: Cipher) -> None:
         raise EncryptionKeyError(cipher.lack)
 
 
-def cipher_of(text: str, *, random: Random = os.urandom) -> Cipher:
-    """Read keys from their text."""
-    keys = [_key(part) for part in _split(text)]
+def cipher_of(text: str, *, random: Random = os.urandom, source: str = "ENCRYPTION_KEYS") -> Cipher:
+    """Read keys from their text; `source` is where a person mends it."""
+    keys = [_key(part, source) for part in _split(text)]
     if len(dict(keys)) < len(keys):
-        raise EncryptionKeyError("ENCRYPTION_KEYS: two keys have the same id: give each an id of its own.")
+        raise EncryptionKeyError(f"{source}: two keys have the same id: give each an id of its own.")
     return Cipher(current=keys[0][0], keys=dict(keys), random=random)
 
 
@@ -90,11 +90,16 @@ def put_first(home: Path, key_id: str) -> None:
         keys[:] = found + [key for key in keys if key not in found]
 
 
+def _named(file: Path) -> str:
+    return f"The key file {file}"
+
+
 def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.strip().split(",")]
+    """The keys, between commas or line ends: two key files may be joined as they are."""
+    return re.split(r"[,\s]+", text.strip(", \t\r\n"))
 
 
-def _key(part: str) -> tuple[str, bytes]:
+def _key(part: str, source: str) -> tuple[str, bytes]:
     key_id, _, body = part.partition(":")
     try:
         raw = base64.b64decode(body, validate=True)
@@ -102,8 +107,8 @@ def _key(part: str) -> tuple[str, bytes]:
         raw = b""
     if not _KEY_ID.fullmatch(key_id) or len(raw) != KEY_BYTES:
         raise EncryptionKeyError(
-            f"ENCRYPTION_KEYS: write each key as id:base64 of {KEY_BYTES} bytes (`openssl rand -base64 32`), "
-            "separated by commas, the one that encrypts first."
+            f"{source}: write each key as id:base64 of {KEY_BYTES} bytes (`openssl rand -base64 32`), "
+            "separated by commas or line ends, the one that encrypts first."
         )
     return key_id, raw
 
@@ -136,7 +141,7 @@ def _changing(file: Path) -> Iterator[list[str]]:
             fcntl.flock(folder, fcntl.LOCK_EX)
             keys = _split(_read(file)) if file.exists() else []
             yield keys
-            cipher_of(",".join(keys))
+            cipher_of(",".join(keys), source=_named(file))
             _draft(file, ",".join(keys)).replace(file)
         finally:
             os.close(folder)

@@ -1,6 +1,6 @@
 """Retry decisions: a redelivered job gets the stored one back; later rounds are decided anew."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
@@ -56,6 +56,14 @@ class StoredDecision:
         return self.next_retry_time is None or self.next_retry_time > draft.decision.decided_at
 
 
+@dataclass(frozen=True, slots=True)
+class DecidedError:
+    """An error as it may be told, and what was said when it was decided on."""
+
+    retry_reason: str
+    error: str
+
+
 COLUMNS = tuple(decisions.c[name] for name in StoredDecision.__dataclass_fields__)
 
 
@@ -70,6 +78,15 @@ class Decisions:
         query = select(*COLUMNS).where(among(self._connection, decisions.c.claim_id, claim_ids))
         rows = await self._connection.execute(query.order_by(decisions.c.claim_id, decisions.c.decided_at))
         return [_stored(row) for row in rows]
+
+    async def latest_errors(self, claim_ids: Collection[str]) -> Mapping[str, DecidedError]:
+        """What was last decided on, by claim."""
+        if not claim_ids:
+            return {}
+        query = select(decisions.c.claim_id, decisions.c.retry_reason, decisions.c.submission_error)
+        query = query.where(among(self._connection, decisions.c.claim_id, claim_ids))
+        rows = await self._connection.execute(query.order_by(decisions.c.decision_id))
+        return {row.claim_id: DecidedError(row.retry_reason, row.submission_error) for row in rows}
 
     async def count(self, claim_id: str) -> int:
         """countAttempts."""

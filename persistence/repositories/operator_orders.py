@@ -1,5 +1,6 @@
 """The orders of people, each kept before it is carried out."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -52,17 +53,24 @@ class OperatorOrders:
         mine = update(orders).where(orders.c.order_id == order_id)
         await self._connection.execute(mine.values(refused_at=now))
 
-    async def latest_of_claim(self, claim_id: str) -> KeptOrder | None:
-        """The newest order about a claim that was not refused."""
-        return await self._latest(orders.c.claim_id == claim_id)
+    async def of_claim(self, order_id: int, claim_id: str) -> KeptOrder | None:
+        """The order, if it is about this claim."""
+        return await self._latest(orders.c.order_id == order_id, orders.c.claim_id == claim_id)
+
+    async def latest_of_claim(
+        self, claim_id: str, actions: Collection[str], *, since: datetime
+    ) -> KeptOrder | None:
+        """The newest of these orders about a claim, since a moment, that was not refused."""
+        fits = orders.c.action.in_(sorted(actions)), orders.c.at >= since
+        return await self._latest(orders.c.claim_id == claim_id, orders.c.refused_at.is_(None), *fits)
 
     async def latest_of_payer(self, payer_id: str) -> KeptOrder | None:
         """The newest order about a payer that was not refused."""
-        return await self._latest(orders.c.payer_id == payer_id)
+        return await self._latest(orders.c.payer_id == payer_id, orders.c.refused_at.is_(None))
 
-    async def _latest(self, which: ColumnElement[bool]) -> KeptOrder | None:
+    async def _latest(self, *which: ColumnElement[bool]) -> KeptOrder | None:
         columns = [orders.c[name] for name in KeptOrder.__dataclass_fields__]
-        query = select(*columns).where(which, orders.c.refused_at.is_(None))
+        query = select(*columns).where(*which)
         found = await self._connection.execute(query.order_by(orders.c.order_id.desc()).limit(1))
         row = found.one_or_none()
         return None if row is None else KeptOrder(**row._mapping)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 from unittest.mock import patch
 
 from domain.errors import Trouble
@@ -92,7 +92,9 @@ def _job(store: Store) -> Read:
 
 async def _file(submit: Callable[[ClaimFile], Awaitable[object]], seed: int) -> str:
     rng = random.Random(seed)
-    options = {name: rng.choice(ODD) for name in ("payer", "deadline", "claim_id") if rng.random() < 0.1}
+    options: dict[str, Any] = {
+        name: rng.choice(ODD) for name in ("payer", "deadline", "claim_id") if rng.random() < 0.1
+    }
     try:
         return repr(await submit(ClaimFile(mutated(patients_file(), seed), **options)))
     except Refusal as refused:

@@ -51,7 +51,7 @@ async def test_a_key_in_the_key_file_is_added_chosen_and_takes_everything_over(
         assert key.partition(":")[2] not in added.stderr
 
     rotated = await keys(tmp_path, "rotate", "--to", "second", DATABASE_URL=url)
-    assert (rotated.returncode, rotated.stdout) == (0, "1 values are sealed anew with second.\n")
+    assert (rotated.returncode, rotated.stdout) == (0, "1 value sealed anew with second.\n")
     assert "files: 1 sealed anew" in rotated.stderr
     listed = await keys(tmp_path, "list", DATABASE_URL=url)
     lines = [line.split() for line in listed.stdout.splitlines()]
@@ -72,6 +72,7 @@ async def test_keys_that_are_missing_are_listed_with_what_needs_them(url: str, t
     ]
     rotated = await keys(tmp_path, "rotate", DATABASE_URL=url, ENCRYPTION_KEYS=here)
     assert "Left under lost, which is not here: 1 files, 1 guides." in rotated.stdout
+    assert (rotated.returncode, "files: 0" in rotated.stderr) == (1, False)
 
 
 async def test_a_key_for_the_environment_is_printed_and_kept_nowhere(url: str, tmp_path: Path) -> None:

@@ -271,7 +271,7 @@ async def test_the_relay_says_how_far_behind_it_is_and_carries(
 ) -> None:
     await store.record(draft())
     _, out, _ = await terminal.run("relay", "--lag")
-    assert out.startswith("1 events wait, the oldest since 2026-01-12T10:40:00")
+    assert out.startswith("1 event waits, the oldest since 2026-01-12T10:40:00")
     _, out, _ = await terminal.run("relay", "--once")
     assert out == "1 events carried.\n"
     assert (tmp_path / "events.jsonl").read_text().count("\n") == 1

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
+from sqlalchemy.engine import make_url
 
 from bpmn.names import JobType
 from domain.payer_status import PayerLimits
 from domain.retention import YEAR
 from domain.submission import Failed, SendResult, Submission
-from gateways.clock import WallClock
+from gateways.clock import EngineClock, WallClock
 from gateways.zeebe.connection import Plaintext
 from persistence.encryption.keys import new_key
 from persistence.store import Store
@@ -43,6 +44,16 @@ class Shifted(WallClock):
 
     async def now(self) -> datetime:
         return datetime.now(UTC) + self.by
+
+
+class MovedEngine(EngineClock):
+    """An embedded engine whose clock was moved on by years."""
+
+    def __init__(self) -> None:
+        super().__init__("http://127.0.0.1:9")
+
+    async def now(self) -> datetime:
+        return datetime.now(UTC) + 6 * YEAR
 
 
 class DownPayer:
@@ -126,6 +137,28 @@ async def test_maintenance_does_not_run_where_the_engine_and_the_database_disagr
         outcome = await run(right, JobType.APPLY_RETENTION, deadline=tomorrow.timestamp())
     assert isinstance(outcome, Fail)
     assert "the engine" in outcome.message
+
+
+@pytest.mark.parametrize("job_type", TIMELY)
+async def test_maintenance_does_not_run_by_a_moved_engine_beside_a_database_of_ones_own(
+    site: Site, job_type: JobType
+) -> None:
+    site.settings = site.settings.model_copy(update={"home": site.settings.home / "elsewhere"})
+    async with running(site.settings, Cluster(NOBODY, MovedEngine())) as app:
+        await long_kept(app.store)
+        outcome = await run(app, job_type)
+        assert isinstance(outcome, Fail)
+        assert "the engine stands apart" in outcome.message
+        async with app.store.reading() as tx:
+            assert (await tx.anchors.all(), len(await tx.audit.of_claim("CLM-001-1")) > 0) == ([], True)
+
+
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+async def test_where_all_is_of_one_home_the_engine_may_be_moved_on(site: Site, url: str) -> None:
+    home = Path(str(make_url(url).database)).parent
+    site.settings = site.settings.model_copy(update={"home": home})
+    async with running(site.settings, Cluster(NOBODY, MovedEngine())) as app:
+        assert isinstance(await run(app, JobType.APPLY_RETENTION), Complete)
 
 
 async def test_a_job_that_waited_for_its_turn_is_no_clock_that_is_wrong(site: Site) -> None:

@@ -136,7 +136,7 @@ async def test_whoever_reads_the_words_is_in_the_journal_before_they_are_shown(
     async with at_work.store.reading() as tx:
         last = (await tx.journal.of_claim(CLAIM))[-1]
     assert last.event == "words_read"
-    assert last.detail.startswith("1 texts read by ")
+    assert last.detail.startswith("1 text read by ")
 
 
 MACHINE_YEARS_AHEAD = """

@@ -1,5 +1,7 @@
 """Orders of people: each has a reason and a name on record, and what cannot be undone is confirmed first."""
 
+from datetime import datetime
+
 import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -13,11 +15,12 @@ from tests.support.builders import CLAIM, NOW, draft, later
 from tests.support.services import services
 from tests.support.terminal import Terminal, terminal
 from workers.jobs.close_claim import close_claim
-from workers.runtime import Complete, Job
+from workers.runtime import Complete, Incident, Job
 
 __all__ = ["terminal"]
 on_sqlite = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 PAYER = "302147"
+NOBODY = "closed by a message without an order on record"
 REASON = ("--reason", "the payer asked for it")
 ORDERS = {
     "cancel": ("claim", "cancel", CLAIM),
@@ -122,26 +125,77 @@ def test_what_an_operator_writes_is_bounded_and_holds_no_persons_number() -> Non
     assert ("529" in given.reason, "\n" in given.reason) == (False, False)
 
 
-def closing(outcome: ClaimState) -> Job:
-    return Job(1, "close-claim", "Task_Close", 1, 3, {Header.OUTCOME: outcome}, {"claimId": CLAIM})
+def closing(outcome: ClaimState, **variables: object) -> Job:
+    given = {"claimId": CLAIM, **variables}
+    return Job(1, "close-claim", "Task_Close", 1, 3, {Header.OUTCOME: outcome}, given)
+
+
+async def known(store: Store, *orders: OperatorOrder, at: datetime = NOW) -> list[int]:
+    """A claim that waits, and what was ordered about it; the orders' ids."""
+    async with store.transaction() as tx:
+        await tx.claims.put(CLAIM, PAYER, ClaimState.WAITING, now=NOW)
+        return [await tx.orders.keep(order, now=at) for order in orders]
+
+
+async def end_of(store: Store, outcome: ClaimState, **variables: object) -> str:
+    """What the journal says when the claim is closed."""
+    assert isinstance(await close_claim(services(store)).handle(closing(outcome, **variables)), Complete)
+    async with store.reading() as tx:
+        return (await tx.journal.of_claim(CLAIM))[-1].detail
+
+
+def order(action: str, by: str, claim: str = CLAIM) -> OperatorOrder:
+    return OperatorOrder(action, by, "agreed with the payer", claim)
 
 
 async def test_a_closed_claim_names_who_ordered_it_and_why(store: Store) -> None:
-    order = OperatorOrder("review WRITE_OFF", "ana on desk-1", "agreed with the payer", CLAIM)
-    refused = OperatorOrder("cancel", "bia on desk-2", "a slip", CLAIM)
+    meant = order("review WRITE_OFF", "ana on desk-1")
+    [_, slip] = await known(store, meant, order("review WRITE_OFF", "bia on desk-2"))
     async with store.transaction() as tx:
-        await tx.claims.put(CLAIM, PAYER, ClaimState.WAITING, now=NOW)
-        await tx.orders.keep(order, now=NOW)
-        await tx.orders.refused(await tx.orders.keep(refused, now=later(minutes=1)), now=later(minutes=1))
-    assert isinstance(await close_claim(services(store)).handle(closing(ClaimState.WRITTEN_OFF)), Complete)
-    async with store.reading() as tx:
-        closed = (await tx.journal.of_claim(CLAIM))[-1]
-    assert (closed.event, closed.detail) == ("written_off", f"closed on order: {order}")
+        await tx.orders.refused(slip, now=later(minutes=1))
+    assert await end_of(store, ClaimState.WRITTEN_OFF) == f"closed on order: {meant}"
+
+
+@pytest.mark.parametrize("afterwards", ["hold", "cancel", "review WRITE_OFF"])
+async def test_a_closed_claim_names_the_order_whose_id_came_with_the_message(
+    store: Store, afterwards: str
+) -> None:
+    meant = order("review WRITE_OFF", "ana on desk-1")
+    [order_id, _] = await known(store, meant, order(afterwards, "bia on desk-2"))
+    told = await end_of(store, ClaimState.WRITTEN_OFF, closingOrderId=order_id)
+    assert told == f"closed on order: {meant}"
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+@pytest.mark.parametrize("action", ["resolve", "hold", "review RESEND", "cancel"])
+async def test_an_order_of_another_kind_is_not_who_ended_a_claim(
+    store: Store, action: str, *, is_named: bool
+) -> None:
+    [order_id] = await known(store, order(action, "maria on desk-1"))
+    variables = {"closingOrderId": order_id} if is_named else {}
+    assert await end_of(store, ClaimState.WRITTEN_OFF, **variables) == NOBODY
+
+
+async def test_an_order_for_an_earlier_wait_is_not_who_ended_a_claim(store: Store) -> None:
+    await known(store, order("cancel", "maria on desk-1"), at=later(minutes=-1))
+    assert await end_of(store, ClaimState.CANCELLED) == NOBODY
+
+
+async def test_an_order_about_another_claim_is_not_who_ended_this_one(store: Store) -> None:
+    [order_id] = await known(store, order("cancel", "maria on desk-1", "CLM-other-1"))
+    assert await end_of(store, ClaimState.CANCELLED, closingOrderId=order_id) == NOBODY
+
+
+@pytest.mark.parametrize("number", [10**30, -1, "1", 1.5, True])
+async def test_a_number_that_is_no_orders_is_an_incident_that_names_the_variable(
+    store: Store, number: object
+) -> None:
+    await known(store)
+    told = await close_claim(services(store)).handle(closing(ClaimState.CANCELLED, closingOrderId=number))
+    assert isinstance(told, Incident)
+    assert "closingOrderId" in told.message
 
 
 async def test_an_end_that_nobody_ordered_here_is_not_put_down_to_anybody(store: Store) -> None:
-    async with store.transaction() as tx:
-        await tx.claims.put(CLAIM, PAYER, ClaimState.WAITING, now=NOW)
-    await close_claim(services(store)).handle(closing(ClaimState.CANCELLED))
-    async with store.reading() as tx:
-        assert "without an order on record" in (await tx.journal.of_claim(CLAIM))[-1].detail
+    await known(store)
+    assert await end_of(store, ClaimState.CANCELLED) == NOBODY

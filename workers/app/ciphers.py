@@ -52,5 +52,6 @@ def _lost(settings: Settings, key_ids: Sequence[str]) -> str:
     return (
         f"No encryption key is here, and the database holds what was sealed with {', '.join(key_ids)}: put "
         f"the key file back ({settings.home / KEY_FILE}), or set ENCRYPTION_KEYS. If it is lost for good, "
-        "`reenvio keys add` makes a new one, and the files of open claims are to be handed in again."
+        "`reenvio keys add` makes a new one, and the files of open claims are to be handed in again; a key "
+        "that is found later goes on a line of its own into that file, after the new one."
     )

@@ -8,9 +8,10 @@ from gateways.zeebe import engine
 from gateways.zeebe.connection import Plaintext, ZeebeConnection
 from persistence.clock import DatabaseClock
 from persistence.store import Store
+from workers.app.ciphers import owns_database
 from workers.config.cluster import connection_from
 from workers.config.settings import Settings
-from workers.upkeep.clocks import ClockCheck
+from workers.upkeep.clocks import ENGINE, ClockCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +53,17 @@ def shared_clock(settings: Settings, store: Store, machine: Clock | None = None)
     return DatabaseClock(store.time, machine or WallClock(), tolerance=settings.clocks.warn)
 
 
-def clock_check(settings: Settings, clock: Clock, machine: Clock | None = None) -> ClockCheck:
-    """The clocks that maintenance compares; an engine that may be moved is right by itself."""
-    if isinstance(clock, EngineClock | CountedClock):
-        return ClockCheck()
-    clocks = {"the database": clock, "this machine": machine or WallClock()}
+def clock_check(settings: Settings, store: Store, clock: Clock, machine: Clock | None = None) -> ClockCheck:
+    """The clocks that maintenance compares.
+
+    An engine that may be moved is right by itself where nothing but its own home lives by it.
+    """
+    if not isinstance(clock, EngineClock | CountedClock):
+        clocks = {"the database": clock, "this machine": machine or WallClock()}
+    elif owns_database(settings):
+        clocks = {}
+    else:
+        clocks = {"the database": shared_clock(settings, store), "this machine": WallClock(), ENGINE: clock}
     return ClockCheck(clocks, settings.clocks.tolerance)
 
 

@@ -140,7 +140,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             messages=ClaimMessages(store, commands),
             intake=Intake(store, commands, clock, Reader(channels, terms, cipher), Batches(channels, cipher)),
             clock=clock,
-            clock_check=clock_check(settings, clock, cluster.clock),
+            clock_check=clock_check(settings, store, clock, cluster.clock),
             payer=practice or gateway_to(channels, store),
             channels=channels,
             policy=policy,

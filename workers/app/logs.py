@@ -63,4 +63,9 @@ def log_event(event: RuntimeEvent) -> None:
     """Write what matters to an operator, ids and codes only; ordinary work is at debug level or silent."""
     if known := _OF_THE_RUNTIME.get(type(event)):
         level, name = known
-        log.log(level, name, **asdict(event))
+        log.log(level, name, **{key: _short(value) for key, value in asdict(event).items()})
+
+
+def _short(value: object) -> object:
+    """Seconds to the millisecond."""
+    return round(value, 3) if isinstance(value, float) else value

@@ -2,17 +2,35 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 
+from domain.claim_state import ClaimState
 from domain.errors import Trouble
 from persistence.repositories.claims import ClaimRow
+from persistence.repositories.incidents import StuckJob
 from persistence.store import Store
 
 CONFIRMED_WITHIN = timedelta(seconds=10)
+AT_REST_WITHIN = timedelta(seconds=3)
 LOOK_SECONDS = 0.2
 
 
-class NotConfirmed(Trouble):  # it may still come about
+class Unfinished(Trouble):
+    """The process was told, and what was asked for has not come about yet."""
+
+
+class GotStuck(Unfinished):
+    """The process was told, and stands on an incident now."""
+
+    def __init__(self, claim: ClaimRow, stuck: StuckJob) -> None:
+        super().__init__(
+            f"{claim.claim_id} is {claim.state}: its process was told, and stands on an incident since "
+            f"{stuck.since.isoformat(timespec='seconds')}: {stuck.message} {way_on(claim.claim_id)}"
+        )
+
+
+class NotConfirmed(Unfinished):
     """Nobody has told yet whether the process took it."""
 
     exit_code = 3
@@ -26,18 +44,44 @@ class NotConfirmed(Trouble):  # it may still come about
         )
 
 
+Done = Callable[[ClaimRow], bool]
+
+
 async def confirmed(
-    store: Store, before: ClaimRow, *, kept: timedelta, done: Callable[[ClaimRow], bool] = lambda _: True
+    store: Store, before: ClaimRow, *, kept: timedelta, done: Done = lambda _: True
 ) -> ClaimRow:
-    """The claim once a job of its process has moved it on, to what counts as done."""
+    """The claim once a job of its process has moved it on, to what counts as done.
+
+    One that is under way then is looked at for a little longer: its next job may get stuck at once.
+    """
     try:
-        async with asyncio.timeout(CONFIRMED_WITHIN.total_seconds()):
-            while True:
-                if (moved := await _moved(store, before)) and done(moved):
-                    return moved
-                await asyncio.sleep(LOOK_SECONDS)
+        moved = await _seen(store, before, done, CONFIRMED_WITHIN)
     except TimeoutError as error:
         raise NotConfirmed(before.claim_id, kept) from error
+    with suppress(TimeoutError):
+        moved = await _seen(store, before, _rests, AT_REST_WITHIN)
+    if moved.incident not in (None, before.incident):
+        raise GotStuck(moved, moved.incident)
+    return moved
+
+
+def way_on(claim_id: str) -> str:
+    """What a person may do about a claim that stands on an incident."""
+    mended = f"When that is mended, `reenvio claim resolve {claim_id}`"
+    return f"{mended}; or end it with `reenvio claim cancel {claim_id}`."
+
+
+async def _seen(store: Store, before: ClaimRow, done: Done, within: timedelta) -> ClaimRow:
+    async with asyncio.timeout(within.total_seconds()):
+        while True:
+            moved = await _moved(store, before)
+            if moved and (moved.incident not in (None, before.incident) or done(moved)):
+                return moved
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+def _rests(claim: ClaimRow) -> bool:
+    return claim.state not in (ClaimState.SUBMITTING, ClaimState.FAILED)
 
 
 async def _moved(store: Store, before: ClaimRow) -> ClaimRow | None:

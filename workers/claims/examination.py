@@ -25,12 +25,16 @@ Channels = Mapping[str, PayerChannel]
 
 @dataclass(frozen=True, slots=True)
 class ClaimFile:
-    """What somebody hands in; the file is nobody else's to see."""
+    """What somebody hands in; the file is nobody else's to see.
+
+    One that `corrects` a claim's is for that claim's payer and no other.
+    """
 
     data: bytes = field(repr=False)
     payer: str | None = None
     deadline: str | None = None
     claim_id: str | None = None
+    corrects: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def examine(file: ClaimFile, channels: Channels, now: datetime, *, max_bytes: in
     if len(file.data) > max_bytes:
         raise too_large(max_bytes)
     lote = _read(file.data, max_bytes)
-    payer_id, channel = _payer(file.payer, lote, channels)
+    payer_id, channel = _payer(file, lote, channels)
     provider = channel.client.provider_of(lote)
     if provider is None:
         raise unprocessable(
@@ -132,21 +136,28 @@ def _unread(error: LoteRefusedError, max_bytes: int) -> Refusal:
     return unprocessable("file", why, rule="TISS loteGuias", remedy="Hand in one TISS batch file.")
 
 
-def _payer(given: str | None, lote: Lote, channels: Channels) -> tuple[str, PayerChannel]:
-    payer_id = given or _addressee(lote, channels)
+def _payer(file: ClaimFile, lote: Lote, channels: Channels) -> tuple[str, PayerChannel]:
+    payer_id = file.payer or _addressee(lote, channels)
     channel = channels.get(payer_id)
     if channel is None:
         remedy = f"Add [payers.{payer_id}] to PAYERS_FILE." if channels else _NO_PAYERS
         raise unprocessable("payer", f"{payer_id} is not configured", rule="PAYERS_FILE", remedy=remedy)
     registro = channel.settings.registro_ans
     if lote.registro_ans not in (None, registro):
-        raise unprocessable(
-            "payer",
-            f"the file is for registroANS {lote.registro_ans}, and {payer_id} is {registro}",
-            rule="cabecalho/destino/registroANS",
-            remedy="Name the payer the file is for, or none.",
-        )
+        raise _for_another(file, lote, payer_id, registro)
     return payer_id, channel
+
+
+def _for_another(file: ClaimFile, lote: Lote, payer_id: str, registro: str) -> Refusal:
+    named = payer_id if payer_id == registro else f"{payer_id} (registroANS {registro})"
+    keeps = f"The claim stays with payer {payer_id}: give its own corrected file"
+    remedy = f"{keeps}." if file.corrects else "Name the payer the file is for, or none."
+    return unprocessable(
+        "file" if file.corrects else "payer",
+        f"the file is for registroANS {lote.registro_ans}, not for payer {named}",
+        rule="cabecalho/destino/registroANS",
+        remedy=remedy,
+    )
 
 
 def _addressee(lote: Lote, channels: Channels) -> str:

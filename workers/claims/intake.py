@@ -84,7 +84,7 @@ class Intake:
         """Put a corrected file in the place of a claim's, while the claim is in review."""
         now = await self.clock.now()
         known = await find_claim(self.store, claim_id)
-        file = ClaimFile(data, payer=known.payer_id, claim_id=claim_id.value)
+        file = ClaimFile(data, payer=known.payer_id, claim_id=claim_id.value, corrects=True)
         checked = await self.reader.look_over(file, now)
         sealed, guides = await self._sealed(checked, data), checked.examined.guide_numbers
         kept = kept_guides(self.cipher, guides)

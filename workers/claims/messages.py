@@ -1,6 +1,6 @@
 """What people and other systems may ask of a claim: start, retry now, cancel, decide a review."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bpmn.names import Message, Variable
@@ -15,12 +15,15 @@ from domain.reviews import (
     at_payer,
     require_allowed,
     require_cancellable,
+    require_decision,
 )
 from gateways.tiss.answers import is_protocol
 from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.incidents import StuckJob
+from persistence.repositories.reviews import Review
 from persistence.store import Store, Transaction
+from workers.claims.confirmation import way_on
 from workers.payers.waking import KEEP as KEEP_WAKE_UP
 
 KEEP_START = timedelta(hours=24)
@@ -100,8 +103,7 @@ def stands_on_incident(claim: ClaimRow, stuck: StuckJob) -> ClaimRefusal:
     where = f"instance {stuck.process_instance_key}, job {stuck.key}"
     return ClaimRefusal(
         f"{claim.claim_id} was told nothing: its process stands on an incident since "
-        f"{stuck.since.isoformat(timespec='seconds')} ({where}): {stuck.message} When that is mended, "
-        f"`reenvio claim resolve {claim.claim_id}`; or end it with `reenvio claim cancel {claim.claim_id}`."
+        f"{stuck.since.isoformat(timespec='seconds')} ({where}): {stuck.message} {way_on(claim.claim_id)}"
     )
 
 
@@ -142,33 +144,57 @@ class ClaimMessages:
             ProcessMessage(Message.RETRY_NOW, claim.claim_id, {}, KEEP_WAKE_UP, wait)
         )
 
-    async def cancel(self, claim_id: ClaimId, *, although_sent: bool = False) -> None:
+    async def cancel(
+        self, claim_id: ClaimId, *, although_sent: bool = False, order_id: int | None = None
+    ) -> None:
         """Cancel a claim in the wait, for its time or for a person, in which its payer cannot have it."""
-        claim = await self._require(claim_id, ClaimState.WAITING, ClaimState.IN_REVIEW)
+        claim = await self.cancellable(claim_id, although_sent=although_sent)
         wait = await self._store.look(lambda tx: wait_of(tx, claim))
-        await require_not_at_payer(self._store, claim_id.value, although_sent=although_sent)
-        variables = {Variable.CANCELLED_WAIT: wait}
+        variables = {Variable.CANCELLED_WAIT: wait, Variable.ORDER_ID: order_id}
         await self._commands.publish(
             ProcessMessage(Message.CLAIM_CANCELLED, claim_id.value, variables, KEEP_WISH)
         )
 
+    async def cancellable(self, claim_id: ClaimId, *, although_sent: bool) -> ClaimRow:
+        """The claim, if it may be cancelled now."""
+        claim = await self._require(claim_id, ClaimState.WAITING, ClaimState.IN_REVIEW)
+        await require_not_at_payer(self._store, claim_id.value, although_sent=although_sent)
+        return claim
+
+    async def decidable(self, claim_id: ClaimId, decision: ReviewDecision) -> ClaimRow:
+        """The claim, if this may be decided about it now, with whatever protocol number."""
+        claim = await self._require(claim_id, ClaimState.IN_REVIEW)
+        review = await self._review(claim)
+        require_decision(review.claim_id, review.reason, decision)
+        return claim
+
     async def decide_review(
-        self, claim_id: ClaimId, decision: ReviewDecision, *, protocol_number: str | None = None
+        self,
+        claim_id: ClaimId,
+        decision: ReviewDecision,
+        *,
+        protocol_number: str | None = None,
+        order_id: int | None = None,
     ) -> None:
         """Hand a person's decision to the process; one about an earlier round is ignored by it."""
-        await self._require(claim_id, ClaimState.IN_REVIEW)
-        review = (await self._store.look(lambda tx: tx.reviews.of_claim(claim_id.value)))[-1]
-        where = await self._store.look(lambda tx: whether_at_payer(tx, claim_id.value))
-        reason = ReviewReason.PROTOCOL_MISSING if where is AtPayer.YES else review.reason
-        require_allowed(review.claim_id, reason, decision, protocol_number)
+        review = await self._review(await self._require(claim_id, ClaimState.IN_REVIEW))
+        require_allowed(review.claim_id, review.reason, decision, protocol_number)
         variables = {
             Variable.REVIEW_DECISION: decision,
             Variable.DECIDED_ROUND: review.round,
             Variable.PROTOCOL_NUMBER: _checked(protocol_number),
+            Variable.ORDER_ID: order_id,
         }
         await self._commands.publish(
             ProcessMessage(Message.REVIEW_DECIDED, claim_id.value, variables, KEEP_WISH)
         )
+
+    async def _review(self, claim: ClaimRow) -> Review:
+        """The claim's review, for the reason that holds by what is known now."""
+        reviews = await self._store.look(lambda tx: tx.reviews.of_claim(claim.claim_id))
+        review = reviews[-1] if reviews else Review(claim.claim_id, 0, claim.reason or "", None)
+        where = await self._store.look(lambda tx: whether_at_payer(tx, claim.claim_id))
+        return replace(review, reason=ReviewReason.PROTOCOL_MISSING) if where is AtPayer.YES else review
 
     async def _require(self, claim_id: ClaimId, *states: ClaimState) -> ClaimRow:
         claim = await find_claim(self._store, claim_id)

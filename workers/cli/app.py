@@ -1,11 +1,14 @@
 """All commands, in the order `reenvio --help` shows them; each is imported when it is called."""
 
 from importlib import import_module
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
+
+from workers.cli.output import tell
 
 TARGETS = {
     "demo": "workers.cli.system:demo",
@@ -65,5 +68,16 @@ def build() -> typer.Typer:
     return app
 
 
-def _root() -> None:
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        tell(version("reenvio"))
+        raise typer.Exit
+
+
+VersionOption = Annotated[
+    bool, typer.Option("--version", help="Say which version this is.", callback=_tell_version, is_eager=True)
+]
+
+
+def _root(*, version: VersionOption = False) -> None:
     """Resends medical claims that a health insurer did not take, on Camunda 8."""

@@ -35,7 +35,9 @@ AnchorOption = Annotated[
     Path | None, typer.Option("--anchor", help="Hold the trail against what `audit anchor` printed earlier.")
 ]
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="A file instead of the terminal.")]
-audit_app = typer.Typer(help="Show, verify, anchor and export the audit trail.", no_args_is_help=True)
+audit_app = typer.Typer(
+    help="Show, verify, anchor and export the audit trail.", no_args_is_help=True, add_completion=False
+)
 
 
 @audit_app.command()

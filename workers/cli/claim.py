@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
-from bpmn.names import ReviewDecision
+from bpmn.names import ReviewDecision, ReviewReason
 from domain.claim_state import ClaimState
+from domain.operators import review_action
 from domain.practice import shown_protocol
 from domain.reviews import AtPayer, allowed
 from persistence.repositories.claims import ClaimRow, Wanted
+from persistence.repositories.decisions import DecidedError
 from persistence.store import Store
 from workers.app.composition import App, running
 from workers.claims.confirmation import confirmed
@@ -30,9 +32,9 @@ from workers.cli.operator import (
     ReasonOption,
     Subject,
     YesOption,
+    asked,
     ordered,
-    require_yes,
-    signed,
+    require_reason,
 )
 from workers.cli.output import tell
 from workers.cli.steer import cancel, described, resolve, retry_now
@@ -40,7 +42,9 @@ from workers.cli.submit import read_file, submit
 from workers.cli.tables import print_table
 from workers.cli.words import words
 
-claim_app = typer.Typer(help="Hand in, start, follow and steer claims.", no_args_is_help=True)
+claim_app = typer.Typer(
+    help="Hand in, start, follow and steer claims.", no_args_is_help=True, add_completion=False
+)
 claim_app.command()(submit)
 claim_app.command("retry-now")(retry_now)
 claim_app.command()(cancel)
@@ -54,6 +58,10 @@ NO_INCIDENTS = (
 ARRIVAL = {
     AtPayer.YES: "the payer has it; its protocol is missing",
     AtPayer.MAYBE: "may have arrived: the answer to a send was lost",
+}
+AT_PAYER = {
+    AtPayer.YES: "The payer has it, and does not hear of this. ",
+    AtPayer.MAYBE: "The payer may have it, since the answer to a send was lost: ask the payer first. ",
 }
 MEANT = {
     ReviewDecision.RESEND: "It is sent to its payer again, and its retries are counted anew.",
@@ -91,10 +99,15 @@ def list_claims(
             claims = await tx.claims.newest(Wanted(state, payer, incidents), limit + 1)
             in_review = [claim.claim_id for claim in claims if claim.state is ClaimState.IN_REVIEW]
             teams = await tx.reviews.teams(in_review)
+            errors = await tx.decisions.latest_errors([claim.claim_id for claim in claims])
         if not claims:
             tell(NO_INCIDENTS if incidents else "No claims: hand one in with `reenvio claim submit`.")
             return
-        print_table(COLUMNS, [(*_cells(claim), teams.get(claim.claim_id, "")) for claim in claims[:limit]])
+        rows = [
+            (*_cells(claim, errors.get(claim.claim_id)), teams.get(claim.claim_id, ""))
+            for claim in claims[:limit]
+        ]
+        print_table(COLUMNS, rows)
         if len(claims) > limit:
             tell(f"The newest {limit}; there are more: see --limit, --state, --payer.")
 
@@ -165,32 +178,52 @@ def review(
         raise typer.BadParameter("a file is for CORRECTED", param_hint="--file")
     if unchecked and not recovers:
         raise typer.BadParameter("this is for PROTOCOL_RECOVERED", param_hint="--unchecked")
-    given = signed(reason, by)
+    require_reason(reason)
 
     async def go(app: App) -> None:
-        before = await find_claim(app.store, claim)
-        require_yes(f"{described(before)} {MEANT[decision]} {FOR_GOOD}", yes=yes)
-        action = f"review {decision}{' unchecked' if unchecked else ''}"
-        async with ordered(app.store, action, Subject(str(claim)), given, await app.clock.now()):
-            if file:
-                await app.intake.correct(claim, read_file(file, app.intake.reader.terms.max_bytes))
+        before = await app.messages.decidable(claim, decision)
+        data = read_file(file, app.intake.reader.terms.max_bytes) if file else None
+        given = asked(await _meant(app.store, before, decision), reason, by, yes=yes)
+        action = review_action(decision, unchecked=unchecked)
+        now = await app.clock.now()
+        async with ordered(app.store, action, Subject(str(claim)), given, now) as order_id:
+            if data is not None:
+                await app.intake.correct(claim, data)
             asks = recovers and not unchecked
             found = await _protocols(app).recovered(claim, number) if asks else number
             before = await find_claim(app.store, claim)
-            await app.messages.decide_review(claim, decision, protocol_number=found)
+            await app.messages.decide_review(claim, decision, protocol_number=found, order_id=order_id)
             after = await confirmed(app.store, before, kept=KEEP_WISH)
         tell(f"{claim}: the process took {decision}; it is {after.state} now.")
 
     with_app(go, quiet=not recovers)
 
 
+async def _meant(store: Store, claim: ClaimRow, decision: ReviewDecision) -> str:
+    """What will happen, for people to compare; also what the payer may have of it."""
+    where = await store.look(lambda tx: whether_at_payer(tx, claim.claim_id))
+    recovers = decision is ReviewDecision.PROTOCOL_RECOVERED
+    beware = "" if recovers else AT_PAYER.get(where, "")
+    return f"{described(claim)} {MEANT[decision]} {beware}{FOR_GOOD}"
+
+
 def _protocols(app: App) -> Protocols:
     return Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock)
 
 
-def _cells(claim: ClaimRow) -> tuple[str, ...]:
+def _why(claim: ClaimRow, decided: DecidedError | None) -> str:
+    """What it waits for, and the error that brought it there."""
+    if claim.incident:
+        return claim.incident.message
+    is_retry = claim.state is ClaimState.WAITING and decided and decided.retry_reason == claim.reason
+    in_review = claim.state is ClaimState.IN_REVIEW and claim.reason != ReviewReason.PROTOCOL_MISSING
+    error = decided.error if decided and (is_retry or in_review) else None
+    return ": ".join(part for part in (claim.reason, error) if part)
+
+
+def _cells(claim: ClaimRow, error: DecidedError | None) -> tuple[str, ...]:
     due = _time(claim.next_retry_time) if claim.next_retry_time else ""
-    number, reason = claim.protocol_number or "", claim.reason or ""
+    number, reason = claim.protocol_number or "", _why(claim, error)
     state = f"{claim.state} (incident)" if claim.incident else claim.state
     return claim.claim_id, claim.payer_id, state, str(claim.retry_count), due, number, reason
 

@@ -1,6 +1,7 @@
 """What was decided about claims, whichever process sends them."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -48,9 +49,14 @@ def decided_facts(decisions: Sequence[StoredDecision], sends: int | None) -> dic
     first, newest = decisions[0], decisions[-1]
     facts = {
         "decided": f"{_time(newest)}: {newest.retry_reason}{_cause(newest)}",
-        "failures": f"{len(decisions)} since {_time(first)}, over {newest.decided_at - first.decided_at}",
+        "failures": f"{len(decisions)} since {_time(first)}, over {_between(first, newest)}",
     }
     return (_elsewhere(newest) | facts) if sends is None else (facts | {"sends": str(sends)})
+
+
+def _between(first: StoredDecision, newest: StoredDecision) -> timedelta:
+    """To the second: nobody reads microseconds."""
+    return timedelta(seconds=round((newest.decided_at - first.decided_at).total_seconds()))
 
 
 def _elsewhere(newest: StoredDecision) -> dict[str, str]:

@@ -18,7 +18,7 @@ from workers.cli.errors import plain_errors
 from workers.cli.output import say
 from workers.config.settings import read_engine_settings
 
-engine_app = typer.Typer(help="The embedded Zeebe broker.", no_args_is_help=True)
+engine_app = typer.Typer(help="The embedded Zeebe broker.", no_args_is_help=True, add_completion=False)
 clock_app = typer.Typer(help="The embedded broker's clock.", invoke_without_command=True)
 engine_app.add_typer(clock_app, name="clock")
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,7 +24,7 @@ from persistence.repositories.sealed import SEALED, KeyUses
 from persistence.store import Store
 from workers.app.ciphers import keys_as_given, opened_cipher, owns_database
 from workers.cli.application import with_store
-from workers.cli.output import say, tell
+from workers.cli.output import counted, say, tell
 from workers.cli.tables import print_table
 from workers.config.settings import Settings, read_settings
 from workers.upkeep.keys import missing_keys
@@ -32,7 +33,10 @@ from workers.upkeep.rotation import Rotation
 GUIDES = "guides"
 COLUMNS = ("key", "state", *(column.what for column in SEALED), GUIDES, "open claims without it")
 MISSING = 1
-keys_app = typer.Typer(help="List, add and rotate encryption keys.", no_args_is_help=True)
+ONLY_KEY = "It encrypts from now on: restart every worker."
+keys_app = typer.Typer(
+    help="List, add and rotate encryption keys.", no_args_is_help=True, add_completion=False
+)
 Uses = Mapping[str, Mapping[str, int]]
 
 
@@ -65,12 +69,14 @@ def add(
     name = key_id or random_id()
     key, err = new_key(name), Console(stderr=True)
     file = settings.home / KEY_FILE
-    if settings.encryption_keys or not (owns_database(settings) or file.exists()):
-        say(err, f"Add this at the end of ENCRYPTION_KEYS, and keep a copy. {_next(name)}")
+    if settings.encryption_keys or not owns_database(settings):
+        say(err, f"{_where_to(settings, file)}, and keep a copy. {_next(name)}")
         tell(key)
         return
+    is_only = not file.exists()
     add_key(settings.home, key)
-    say(err, f"Key {name} is in {file} now: keep a copy of the file. {_next(name)}")
+    told = ONLY_KEY if is_only else _next(name)
+    say(err, f"Key {name} is in {file} now: keep a copy of the file. {told}")
 
 
 @keys_app.command()
@@ -86,10 +92,11 @@ def rotate(
         cipher = await opened_cipher(settings, store)
         require_key(cipher)
         done = await Rotation(store, cipher).run(_progress)
-        tell(f"{done} values are sealed anew with {cipher.current}.")
+        tell(f"{counted(done, 'value')} sealed anew with {cipher.current}.")
         left = by_key(await store.look(lambda tx: tx.sealed.uses()), cipher)
         for line in left_under_others(left, cipher):
             tell(line)
+        raise typer.Exit(MISSING if closed_to(left, cipher) else 0)
 
     with_store(go, settings)
 
@@ -121,10 +128,25 @@ def left_under_others(uses: Uses, cipher: Cipher) -> list[str]:
     ]
 
 
+def closed_to(uses: Uses, cipher: Cipher) -> bool:
+    """Whether something cannot be sealed anew, as its key is not here; guides without a file never can."""
+    missing = (counts for key_id, counts in uses.items() if key_id not in cipher.keys)
+    return any(set(counts) - {GUIDES} for counts in missing)
+
+
+def _where_to(settings: Settings, file: Path) -> str:
+    if settings.encryption_keys or not file.exists():
+        return "Add this at the end of ENCRYPTION_KEYS"
+    return (
+        f"The database is not of this home: set ENCRYPTION_KEYS, for all who use it, to the keys of {file} "
+        "and this one after them"
+    )
+
+
 def _left(key_id: str, counts: Mapping[str, int], cipher: Cipher) -> str:
     told = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
     if key_id not in cipher.keys:
-        return f"Left under {key_id}, which is not here: {told}."
+        return f"Left under {key_id}, which is not here: {told}. Bring that key back, and run this again."
     if set(counts) == {GUIDES}:
         return (
             f"Left under {key_id}: {told} of claims whose files are gone; keep the key as long as the claims."
@@ -157,4 +179,5 @@ def _next(key_id: str) -> str:
 
 
 def _progress(what: str, done: int) -> None:
-    say(Console(stderr=True), f"{what}: {done} sealed anew")
+    if done:
+        say(Console(stderr=True), f"{what}: {done} sealed anew")

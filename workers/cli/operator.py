@@ -17,11 +17,11 @@ from domain.legible import is_text
 from domain.operators import Attribution, attribution
 from persistence.repositories.operator_orders import OperatorOrder
 from persistence.store import Store, Transaction
-from workers.claims.confirmation import NotConfirmed
+from workers.claims.confirmation import Unfinished
 from workers.cli.output import tell
 from workers.config.settings import read_settings
 
-ORDERED = "ordered"
+ORDERED, REFUSED = "ordered", "order_refused"
 FOR_GOOD = "This cannot be undone."
 ReasonOption = Annotated[str | None, typer.Option("--reason", help="Why; kept with who asks.")]
 ByOption = Annotated[
@@ -47,30 +47,50 @@ def signed(reason: str | None, by: str | None) -> Attribution:
     return given
 
 
+def require_reason(reason: str | None) -> None:
+    """Refuse at once what lacks a reason where nobody can be asked for one later."""
+    if not (reason or _is_terminal()):
+        raise typer.BadParameter("this is kept with who asks and why: say why", param_hint="--reason")
+
+
 def require_yes(what: str, *, yes: bool) -> None:
     """Show what will happen, and go on only if that is meant."""
     tell(what, err=True)
+    _confirm(yes=yes)
+
+
+def asked(what: str, reason: str | None, by: str | None, *, yes: bool) -> Attribution:
+    """Show what will happen, then ask why, and go on only if that is meant; who and why."""
+    tell(what, err=True)
+    given = signed(reason, by)
+    _confirm(yes=yes)
+    return given
+
+
+def _confirm(*, yes: bool) -> None:
     if yes:
         return
     if not _is_terminal():
-        raise typer.BadParameter("nobody can be asked here, and nothing was done", param_hint="--yes")
+        raise typer.BadParameter(
+            "nobody can be asked here, so nothing was done: add --yes to do it", param_hint="--yes"
+        )
     typer.confirm("Go on?", abort=True, err=True)
 
 
 @asynccontextmanager
 async def ordered(
     store: Store, action: str, subject: Subject, given: Attribution, now: datetime
-) -> AsyncIterator[None]:
-    """Keep the order, then carry it out; one that is refused says so on record."""
+) -> AsyncIterator[int]:
+    """Keep the order, then carry it out, by its id; one that is refused says so on record."""
     order = OperatorOrder(action, given.by, given.reason, subject.claim_id, subject.payer_id)
     order_id = await store.run(lambda tx: _keep(tx, order, now))
     try:
-        yield
-    except NotConfirmed:  # it may still come about
+        yield order_id
+    except Unfinished:
         raise
     except Trouble:
         with suppress(Trouble):
-            await store.run(lambda tx: tx.orders.refused(order_id, now=now))
+            await store.run(lambda tx: _refuse(tx, order, order_id, now))
         raise
 
 
@@ -80,16 +100,26 @@ async def _keep(tx: Transaction, order: OperatorOrder, now: datetime) -> int:
     return await tx.orders.keep(order, now=now)
 
 
+async def _refuse(tx: Transaction, order: OperatorOrder, order_id: int, now: datetime) -> None:
+    await tx.orders.refused(order_id, now=now)
+    if order.claim_id:
+        await tx.journal.write(order.claim_id, REFUSED, f"nothing came of it: {order}", now=now)
+
+
 def _asked_reason() -> str:
-    if not _is_terminal():
-        raise typer.BadParameter("this is kept with who asks and why: say why", param_hint="--reason")
+    require_reason(None)
     return str(typer.prompt("Why", err=True))
 
 
 def _who(given: str | None) -> str:
     """The user of this shell, whoever else is named: nobody signs for another unseen."""
-    here = f"{_user()} on {socket.gethostname()}"  # with an @ it would be an address, and removed
+    here = shell_user()
     return here if given in (None, "", here) else f"{given} ({here})"
+
+
+def shell_user() -> str:
+    """Whose shell this is, and where."""
+    return f"{_user()} on {socket.gethostname()}"  # with an @ it would be an address, and removed
 
 
 def _user() -> str:

@@ -1,6 +1,7 @@
 """`reenvio payer list | show | pause | resume | trip | probe`: see and steer what goes to whom."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Annotated
 
@@ -10,23 +11,30 @@ import typer
 from domain.intake import moment_ahead
 from domain.operators import Attribution
 from domain.payer_status import PayerState
+from domain.ports import Clock
 from domain.refusals import Refusal
+from persistence.audit.seals import seals_of
 from persistence.store import Store
+from workers.app.ciphers import opened_cipher
 from workers.app.cluster import clock_here
 from workers.app.composition import App
 from workers.cli.application import with_app, with_store
 from workers.cli.operator import ByOption, ReasonOption, Subject, YesOption, ordered, require_yes, signed
-from workers.cli.output import tell
+from workers.cli.output import counted, tell
 from workers.cli.tables import print_table
 from workers.config.settings import read_settings
 from workers.payers.admission import PayerChange
 from workers.payers.channels import configured
-from workers.payers.limits import limits_by_payer
+from workers.payers.limits import LimitsByPayer, limits_by_payer
 from workers.payers.orders import Orders, UnknownPayer
 from workers.payers.status import PayerView, moment, overview
+from workers.payers.waking import Waker
+from workers.policy import PolicySource
 from workers.upkeep.probing import Probing
 
-payer_app = typer.Typer(help="See payers' health; hold their claims and let them go.", no_args_is_help=True)
+payer_app = typer.Typer(
+    help="See payers' health; hold their claims and let them go.", no_args_is_help=True, add_completion=False
+)
 log = structlog.get_logger(__name__)
 
 
@@ -38,6 +46,20 @@ PayerArgument = Annotated[str, typer.Argument(help="The payer's id, as in its se
 UntilOption = Annotated[
     str | None, typer.Option(help="End by itself then: ISO 8601, or a duration such as 4h.", metavar="TIME")
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class PayerDesk:
+    """What an order that holds a payer needs: the database and the time."""
+
+    store: Store
+    clock: Clock
+    policy: PolicySource
+    payer_limits: LimitsByPayer
+
+    def waker(self) -> Waker:
+        """Wakes nobody: claims that are held come back by their timers."""
+        return Waker(self.store, self.payer_limits)
 
 
 @payer_app.command("list")
@@ -79,7 +101,7 @@ def pause(
     """Hold all claims of a payer, until a moment or until `resume`; no attempt is spent meanwhile."""
     given = signed(reason, by)
 
-    async def go(app: App) -> None:
+    async def go(app: PayerDesk) -> None:
         now = await app.clock.now()
         end = _end(until, now, app.policy.current().zone) if until else None
         await _confirm(app, payer, yes=yes)
@@ -87,7 +109,7 @@ def pause(
             change = await _orders(app).pause(payer, now, reason=given.reason, until=end)
         _done(change, given, f"is paused {f'until {moment(end)}' if end else 'until you resume it'}")
 
-    with_app(go, quiet=False)
+    _at_desk(go)
 
 
 @payer_app.command()
@@ -99,7 +121,7 @@ def resume(payer: PayerArgument, reason: ReasonOption = None, by: ByOption = Non
         now, proves = await app.clock.now(), app.payer_limits.of(payer).needs_proof
         async with ordered(app.store, "resume", Subject(payer_id=payer), given, now):
             change = await _orders(app).resume(payer, now)
-        _done(change, given, CREDENTIALS_TRIED if proves else "takes claims again")
+        _done(change, given, _resumed(change, proves=proves))
         if stuck := await app.store.look(lambda tx: tx.incidents.count(payer)):
             claims = "1 claim stands on an incident" if stuck == 1 else f"{stuck} claims stand on incidents"
             tell(f"{claims}: `reenvio claim resolve --payer {payer}` lets them go on (--dry-run shows).")
@@ -114,14 +136,14 @@ def trip(
     """Open the breaker as an outage would; it tries again by itself."""
     given = signed(reason, by)
 
-    async def go(app: App) -> None:
+    async def go(app: PayerDesk) -> None:
         now = await app.clock.now()
         await _confirm(app, payer, yes=yes)
         async with ordered(app.store, "trip", Subject(payer_id=payer), given, now):
             change = await _orders(app).trip(payer, now, reason=given.reason)
         _done(change, given, f"is held; it is tried again at {moment(change.after.next_try_at)}")
 
-    with_app(go, quiet=False)
+    _at_desk(go)
 
 
 @payer_app.command()
@@ -142,7 +164,7 @@ def probe(
         for view in await overview(app.store, app.payer_limits, now):
             if payer in (None, view.status.payer_id):
                 tell(f"{view.status.payer_id} {_answer(view)}; {view.status.state}.")
-        tell(f"{woken} claims were woken.")
+        tell(f"{counted(woken, 'claim')} woken.")
 
     with_app(go, quiet=False)
 
@@ -154,7 +176,20 @@ def _end(until: str, now: datetime, zone: tzinfo) -> datetime:
         raise typer.BadParameter(str(refused), param_hint="--until") from refused
 
 
-def _orders(app: App) -> Orders:
+def _at_desk(go: Callable[[PayerDesk], Awaitable[None]]) -> None:
+    """Hold a payer, also while no engine runs: nobody has to be woken for it."""
+    settings = read_settings()
+    limits = limits_by_payer(configured(settings.payers.file, settings.environment))
+    policy = PolicySource(settings.policy_file)
+
+    async def within(store: Store) -> None:
+        sealed = store.sealed_with(seals_of(await opened_cipher(settings, store)))
+        await go(PayerDesk(sealed, clock_here(settings, sealed), policy, limits))
+
+    with_store(within, settings)
+
+
+def _orders(app: App | PayerDesk) -> Orders:
     return Orders(app.store, app.payer_limits, app.waker())
 
 
@@ -176,12 +211,12 @@ def _answer(view: PayerView) -> str:
     return "answers" if view.status.probe_up else "does not answer"
 
 
-async def _confirm(app: App, payer: str, *, yes: bool) -> None:
+async def _confirm(app: App | PayerDesk, payer: str, *, yes: bool) -> None:
     """Ask only when claims wait: they would wait longer."""
     async with app.store.reading() as tx:
         waiting = await tx.payers.count_waiting(payer)
     if waiting:
-        require_yes(f"{waiting} claims wait for {payer} and will wait on.", yes=yes)
+        require_yes(f"{payer} has {counted(waiting, 'claim')} waiting, and will keep them waiting.", yes=yes)
 
 
 def _done(change: PayerChange, given: Attribution, what: str) -> None:
@@ -190,10 +225,16 @@ def _done(change: PayerChange, given: Attribution, what: str) -> None:
     tell(f"Payer {after.payer_id} {what}.")
 
 
+def _resumed(change: PayerChange, *, proves: bool) -> str:
+    if proves:
+        return CREDENTIALS_TRIED
+    return "takes claims again" if change.is_news else "was not held: it takes claims as before"
+
+
 def _cells(view: PayerView, now: datetime) -> tuple[str, ...]:
     status = view.status
     counts = str(view.waiting), f"{view.in_flight} of {view.limits.at_once}"
-    head = status.payer_id, status.state, status.reason, moment(status.next_try_at)
+    head = status.payer_id, status.state, view.why, moment(status.next_try_at)
     return *head, *counts, view.pace, view.windows(now)
 
 
@@ -213,7 +254,7 @@ def _facts(view: PayerView, now: datetime) -> dict[str, object]:
     return {
         "payer": status.payer_id,
         "state": f"{status.state} since {moment(status.changed_at)}",
-        "why": status.reason or "-",
+        "why": view.why or "-",
         "last order": f"{moment(order.at)} {order}" if order else "-",
         "failures in a row": _failures(view),
         "openings in a row": status.openings,

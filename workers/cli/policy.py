@@ -20,7 +20,9 @@ from workers.policy.tools.terminal import advice_list, change_table, policy_tabl
 EXIT_FOUND = 1
 EXIT_REJECTED = 2
 
-policy_app = typer.Typer(no_args_is_help=True, help="Show, check, compare and draw retry policies.")
+policy_app = typer.Typer(
+    no_args_is_help=True, help="Show, check, compare and draw retry policies.", add_completion=False
+)
 
 PolicyPath = Annotated[
     Path | None, typer.Argument(envvar="POLICY_FILE", help="A policy file; without it the packaged one.")

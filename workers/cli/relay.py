@@ -13,7 +13,7 @@ from persistence.store import Store
 from workers.app.composition import jitter, opened_sink, relay_to
 from workers.app.serving import stop_on_signal
 from workers.cli.application import with_store
-from workers.cli.output import tell
+from workers.cli.output import counted, tell
 from workers.config.settings import read_settings
 from workers.policy import PolicySource
 from workers.upkeep.relay import Relay
@@ -39,6 +39,10 @@ def relay(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --from: only count.")] = False,
 ) -> None:
     """Carry events to the message queue until SIGINT or SIGTERM; or send again what it has lost."""
+    if dry_run and not start:
+        raise typer.BadParameter(
+            "this counts what --from would send again: add --from, or see --lag", param_hint="--dry-run"
+        )
     settings = read_settings()
     place = _start(start, PolicySource(settings.policy_file).current().zone) if start else None
 
@@ -84,20 +88,20 @@ async def _replay(carrier: Relay | None, store: Store, start: datetime | str) ->
         )
     number, until = await store.look(lambda tx: tx.outbox.count_published(place))
     if carrier is None:
-        tell(f"{number} events would be sent again, with the ids they had.")
+        tell(f"{counted(number, 'event')} would be sent again, with the ids they had.")
         return
     sent = 0
     async for batch in carrier.replay(place, until):
         sent += batch
         tell(f"{sent} of {number}", err=True)
-    tell(f"{sent} events sent again, with the ids they had.")
+    tell(f"{counted(sent, 'event')} sent again, with the ids they had.")
 
 
 async def _carry_all(carrier: Relay) -> None:
     total = 0
     while carried := await carrier.carry():
         total += carried
-    tell(f"{total} events carried.")
+    tell(f"{counted(total, 'event')} carried.")
 
 
 async def _carry_on(carrier: Relay) -> None:
@@ -110,7 +114,8 @@ async def _carry_on(carrier: Relay) -> None:
 async def _say_lag(carrier: Relay) -> None:
     behind = await carrier.lag()
     since = f", the oldest since {behind.oldest.isoformat(timespec='seconds')}" if behind.oldest else ""
-    tell(f"{behind.waiting} events wait{since}.")
+    wait = "waits" if behind.waiting == 1 else "wait"
+    tell(f"{counted(behind.waiting, 'event')} {wait}{since}.")
     if behind.set_aside:
         tell(
             f"{behind.set_aside} are set aside, because they cannot be read: see event_set_aside in the log."

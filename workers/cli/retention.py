@@ -8,7 +8,7 @@ import typer
 from domain.operators import Attribution
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
-from workers.app.cluster import clock_check, shared_clock
+from workers.app.cluster import clock_check, clock_here
 from workers.app.composition import opened_for_retention
 from workers.cli.application import DecidedClaimArgument, with_store, with_trail
 from workers.cli.operator import (
@@ -21,12 +21,14 @@ from workers.cli.operator import (
     require_yes,
     signed,
 )
-from workers.cli.output import tell
+from workers.cli.output import counted, tell
 from workers.config.settings import read_settings
 from workers.upkeep.retention import apply, preview, set_due_anchors
 
 REFUSED = 1
-retention_app = typer.Typer(help="Remove what is past its period; hold what must stay.", no_args_is_help=True)
+retention_app = typer.Typer(
+    help="Remove what is past its period; hold what must stay.", no_args_is_help=True, add_completion=False
+)
 
 
 @retention_app.command()
@@ -42,14 +44,14 @@ def run(
     given = Attribution("", "") if dry_run else signed(reason, by)
 
     async def go(store: Store) -> None:
-        clock = shared_clock(settings, store)
+        clock = clock_here(settings, store)
         now = await clock.now()
-        counted = await preview(store, periods, now)
+        counts = await preview(store, periods, now)
         if dry_run:
-            _report(counted, "would be removed")
+            _report(counts, "would be removed")
             return
-        await clock_check(settings, clock).agreed()
-        require_yes(f"{sum(counted.values())} records past their period are removed. {FOR_GOOD}", yes=yes)
+        await clock_check(settings, store, clock).agreed()
+        require_yes(f"{_goes(sum(counts.values()))} {FOR_GOOD}", yes=yes)
         async with (
             ordered(store, "retention run", Subject(), given, now),
             opened_for_retention(settings, store) as remover,
@@ -124,7 +126,8 @@ def unlock(
             forgotten = await store.run(lambda tx: tx.idempotency.forget_failed(str(instance), now=now))
         if not forgotten:
             _refuse(f"No operation of instance {instance} has failed for good: nothing to unlock.")
-        tell(f"{forgotten} operations of instance {instance} may start again: retry it in Operate.")
+        told = counted(forgotten, "operation")
+        tell(f"{told} of instance {instance} may start again: retry it in Operate.")
 
     with_trail(go)
 
@@ -132,6 +135,10 @@ def unlock(
 def _report(numbers: Mapping[str, int], verb: str) -> None:
     for name, number in numbers.items():
         tell(f"{number:>10}  {name} {verb}")
+
+
+def _goes(number: int) -> str:
+    return f"Of records past their period, {number} to be removed."
 
 
 def _held(placed: LegalHold) -> str:

@@ -9,7 +9,7 @@ from bpmn.names import Variable
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
-from domain.operators import Attribution
+from domain.operators import CANCEL, Attribution
 from domain.redaction import redact
 from domain.refusals import ClaimRefusal
 from persistence.repositories.claims import ClaimRow, Wanted
@@ -24,11 +24,12 @@ from workers.cli.operator import (
     ReasonOption,
     Subject,
     YesOption,
+    asked,
     ordered,
-    require_yes,
+    require_reason,
     signed,
 )
-from workers.cli.output import tell
+from workers.cli.output import counted, tell
 from workers.payers.waking import KEEP as KEEP_WAKE_UP
 
 CORRECTABLE = (Variable.DEADLINE, Variable.RETRY_COUNT, Variable.LAST_SUBMISSION_TIME)
@@ -56,24 +57,35 @@ def cancel(
     yes: YesOption = False,
 ) -> None:
     """Cancel a claim that waits for its time or for a person, or stands on an incident; cannot be undone."""
-    given = signed(reason, by)
+    require_reason(reason)
 
     async def go(app: App) -> None:
-        found = await find_claim(app.store, claim)
-        require_yes(f"{described(found)} Its process ends and it is not sent again. {FOR_GOOD}", yes=yes)
-        async with ordered(app.store, "cancel", Subject(str(claim)), given, await app.clock.now()):
-            await _cancel(app, found, claim, although_sent=although_sent)
+        found = await _cancellable(app, claim, although_sent=although_sent)
+        meant = f"{described(found)} Its process ends and it is not sent again. {FOR_GOOD}"
+        given = asked(meant, reason, by, yes=yes)
+        now = await app.clock.now()
+        async with ordered(app.store, CANCEL, Subject(str(claim)), given, now) as order_id:
+            await _cancel(app, found, order_id, although_sent=although_sent)
         tell(f"{claim} is cancelled.")
 
     with_app(go)
 
 
-async def _cancel(app: App, found: ClaimRow, claim: ClaimId, *, although_sent: bool) -> None:
+async def _cancellable(app: App, claim: ClaimId, *, although_sent: bool) -> ClaimRow:
+    found = await find_claim(app.store, claim)
+    if found.incident is None:
+        return await app.messages.cancellable(claim, although_sent=although_sent)
+    await StuckClaims(app.store, app.commands).cancellable(found, although_sent=although_sent)
+    return found
+
+
+async def _cancel(app: App, found: ClaimRow, order_id: int, *, although_sent: bool) -> None:
+    claim = ClaimId(found.claim_id)
     if found.incident:
-        stuck = StuckClaims(app.store, app.commands)
-        await stuck.cancel(found, await app.clock.now(), although_sent=although_sent)
+        stuck, now = StuckClaims(app.store, app.commands), await app.clock.now()
+        await stuck.cancel(found, now, although_sent=although_sent, order_id=order_id)
     else:
-        await app.messages.cancel(claim, although_sent=although_sent)
+        await app.messages.cancel(claim, although_sent=although_sent, order_id=order_id)
     ended = await confirmed(app.store, found, kept=KEEP_WISH, done=lambda row: row.state.is_final)
     if ended.state is not ClaimState.CANCELLED:
         raise ClaimRefusal(f"{claim} was not cancelled: it is {ended.state}.")
@@ -104,17 +116,19 @@ def resolve(
     if corrections and claim is None:
         raise typer.BadParameter("a correction is for one claim", param_hint="--set")
     corrected = dict(_correction(text) for text in corrections or ())
-    given = Attribution("", "") if dry_run else signed(reason, by)
+    if not dry_run:
+        require_reason(reason)
 
     async def go(app: App) -> None:
         chosen = [await find_claim(app.store, claim)] if claim else await _stuck_at(app, payer)
         if dry_run:
             tell("\n".join(map(_line, chosen)) or "No claim stands on an incident.")
         elif claim:
-            await _resolve_one(app, chosen[0], corrected, given)
+            await StuckClaims(app.store, app.commands).resolvable(chosen[0])
+            await _resolve_one(app, chosen[0], corrected, signed(reason, by))
         else:
-            require_yes(f"{len(chosen)} claims to payer {payer} go on, each from its stuck task.", yes=yes)
-            await _resolve_all(app, chosen, given)
+            what = f"To payer {payer}: {counted(len(chosen), 'claim')} to go on, each from its stuck task."
+            await _resolve_all(app, chosen, asked(what, reason, by, yes=yes))
 
     with_app(go, opened=running if dry_run else sealing)
 
@@ -128,8 +142,8 @@ async def _resolve_one(
     app: App, claim: ClaimRow, corrected: Mapping[str, object], given: Attribution
 ) -> None:
     now = await app.clock.now()
-    async with ordered(app.store, "resolve", Subject(claim.claim_id), given, now):
-        await StuckClaims(app.store, app.commands).resolve(claim, now, corrected)
+    async with ordered(app.store, "resolve", Subject(claim.claim_id), given, now) as order_id:
+        await StuckClaims(app.store, app.commands).resolve(claim, now, corrected, order_id=order_id)
     tell(f"{claim.claim_id} goes on: the engine has begun its task again.")
 
 
@@ -142,7 +156,7 @@ async def _resolve_all(app: App, claims: Sequence[ClaimRow], given: Attribution)
         except ClaimRefusal as refusal:
             refused += 1
             tell(str(refusal), err=True)
-    tell(f"{len(claims) - refused} of {len(claims)} claims go on.")
+    tell(f"{len(claims) - refused} of {counted(len(claims), 'claim')} resolved.")
     if refused:
         raise typer.Exit(Trouble.exit_code)
 

@@ -18,7 +18,7 @@ from workers.app.composition import claims_flowing, migrate_database, running, w
 from workers.app.logs import configure_logs
 from workers.app.serving import relaying
 from workers.cli.engine import RichReporter
-from workers.cli.output import say
+from workers.cli.output import say, tell
 from workers.config.cluster import connection_from
 from workers.config.settings import Settings, read_settings
 from workers.demo.run import run_demo
@@ -89,6 +89,7 @@ def deploy() -> None:
 def migrate() -> None:
     """Bring the database to the newest schema."""
     asyncio.run(migrate_database(_settings()))
+    tell("The database has the newest schema.")
 
 
 def _settings() -> Settings:

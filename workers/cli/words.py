@@ -1,7 +1,5 @@
 """`reenvio claim words`: what payers and models wrote about a claim, for those who mend it."""
 
-import getpass
-
 import typer
 
 from domain.claim import ClaimId
@@ -10,7 +8,8 @@ from persistence.repositories.free_texts import FreeText
 from persistence.store import Store, Transaction
 from workers.app.ciphers import keys_as_given
 from workers.cli.application import DecidedClaimArgument, with_trail
-from workers.cli.output import tell
+from workers.cli.operator import shell_user
+from workers.cli.output import counted, tell
 from workers.config.settings import read_settings
 
 WORDS_READ = "words_read"
@@ -38,7 +37,7 @@ def words(claim: DecidedClaimArgument) -> None:
 
 async def _note(store: Store, claim: ClaimId, number: int) -> None:
     """Who reads is on record before anything is shown, by the database's clock as all that is noted."""
-    line = f"{number} texts read by {getpass.getuser()}"
+    line = f"{counted(number, 'text')} read by {shell_user()}"
 
     async def note(tx: Transaction) -> None:
         await tx.journal.write(claim.value, WORDS_READ, line, now=await tx.time())

@@ -5,8 +5,10 @@ from datetime import datetime
 
 from bpmn.names import Header, JobType
 from domain.claim_state import ClaimState
+from domain.operators import ENDED_BY
 from domain.permission import OfAnother, of_another
 from persistence.repositories.claims import ClaimRow
+from persistence.repositories.operator_orders import KeptOrder
 from persistence.store import Transaction
 from workers.claims.messages import wait_of
 from workers.jobs.claim_owner import in_own_name
@@ -14,7 +16,7 @@ from workers.jobs.sending_bars import under_way
 from workers.jobs.services import Services
 from workers.payers.limits import LimitsByPayer
 from workers.policy.overrides import REMEDY
-from workers.runtime.handler import ClaimText, JobHandler, JobInput, ShortText, typed
+from workers.runtime.handler import ClaimText, JobHandler, JobInput, RowId, ShortText, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome, Postpone
 
@@ -22,11 +24,12 @@ FINAL = {state.value: state for state in ClaimState if state.is_final}
 
 
 class Input(JobInput):
-    """Which claim, the protocol number where a person recovered it, and the wait that was to be cancelled."""
+    """Which claim, the protocol number where a person recovered it, which wait was to end, on which order."""
 
     claim_id: ClaimText
     protocol_number: ShortText | None = None
     cancelled_wait: ShortText | None = None
+    closing_order_id: RowId | None = None
 
 
 def close_claim(services: Services) -> JobHandler:
@@ -64,7 +67,7 @@ async def _close(tx: Transaction, closing: _Closing) -> Complete | Incident | Po
         return Complete()
     if other := of_another(claim.standing(None), closing.process):
         return other
-    return await _not_now(tx, closing, claim) or await _end(tx, closing)
+    return await _not_now(tx, closing, claim) or await _end(tx, closing, claim)
 
 
 async def _not_now(tx: Transaction, closing: _Closing, claim: ClaimRow) -> Incident | Postpone | None:
@@ -78,15 +81,24 @@ async def _not_now(tx: Transaction, closing: _Closing, claim: ClaimRow) -> Incid
     return None if is_meant else _another_wait(claim)
 
 
-async def _end(tx: Transaction, closing: _Closing) -> Complete:
+async def _end(tx: Transaction, closing: _Closing, claim: ClaimRow) -> Complete:
     given, state, now = closing.given, closing.state, closing.now
     changes = {"protocol_number": given.protocol_number} if given.protocol_number else {}
     if await tx.claims.close(given.claim_id, state, now=now, reason=None, **changes):
-        ordered = await tx.orders.latest_of_claim(given.claim_id)
+        ordered = await _order(tx, closing, claim)
         why = f"closed on order: {ordered}" if ordered else "closed by a message without an order on record"
         await tx.journal.write(given.claim_id, state.lower(), why, now=now)
     await tx.payers.release(given.claim_id)
     return Complete()
+
+
+async def _order(tx: Transaction, closing: _Closing, claim: ClaimRow) -> KeptOrder | None:
+    """The order that the message named, else one to end the claim so that was given in this very wait."""
+    order_id, fits = closing.given.closing_order_id, ENDED_BY[closing.state]
+    if order_id is None:
+        return await tx.orders.latest_of_claim(claim.claim_id, fits, since=claim.updated_at)
+    named = await tx.orders.of_claim(order_id, claim.claim_id)
+    return named if named and named.action in fits else None
 
 
 def _another_wait(claim: ClaimRow) -> Incident:

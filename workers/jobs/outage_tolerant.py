@@ -16,8 +16,8 @@ BACKOFFS = {3: timedelta(seconds=20), 2: timedelta(seconds=60)}
 LAST_BACKOFF = timedelta(minutes=5)
 UNSEALED = (
     "`reenvio keys list` shows which keys are needed. Give every worker that key and restart it; or, when it "
-    "is lost, hand the same file in again, which seals it anew. Then `reenvio claim resolve CLAIM`, or retry "
-    "in Operate."
+    "is lost, hand the same file in again, which seals it anew. Then `reenvio claim resolve` with its "
+    "claim id, or retry in Operate."
 )
 
 

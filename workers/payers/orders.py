@@ -50,7 +50,7 @@ class Orders:
         """Hold all claims of the payer, until a moment or until `resume`; one that is stopped stays so."""
         if until is not None and until <= now:
             raise Trouble(f"--until {until.isoformat()} is past: give a moment that is still to come.")
-        return await self._hold(payer_id, now, lambda breaker: breaker.paused(reason, until))
+        return await self._hold(payer_id, now, lambda breaker: breaker.paused(until), reason)
 
     async def resume(self, payer_id: str, now: datetime) -> PayerChange:
         """Let claims go again; whoever waits is woken."""
@@ -60,7 +60,7 @@ class Orders:
 
     async def trip(self, payer_id: str, now: datetime, *, reason: str) -> PayerChange:
         """Open the breaker, as an outage would: it tries again by itself; one that is stopped stays so."""
-        return await self._hold(payer_id, now, lambda breaker: breaker.tripped(reason))
+        return await self._hold(payer_id, now, Breaker.tripped, reason)
 
     async def require(self, payer_id: str) -> None:
         """Refuse a payer that has no settings here and never was sent to."""
@@ -70,25 +70,25 @@ class Orders:
         if payer_id not in self.limits.settings and await tx.payers.find(payer_id) is None:
             raise UnknownPayer(payer_id)
 
-    async def _hold(self, payer_id: str, now: datetime, order: Order) -> PayerChange:
-        change = await self._change(payer_id, now, order)
+    async def _hold(self, payer_id: str, now: datetime, order: Order, reason: str) -> PayerChange:
+        change = await self._change(payer_id, now, order, reason)
         if change.after.state is PayerState.STOPPED:
             raise StaysStopped(change.after)
         return change
 
-    async def _change(self, payer_id: str, now: datetime, order: Order) -> PayerChange:
+    async def _change(self, payer_id: str, now: datetime, order: Order, reason: str = "") -> PayerChange:
         async def obey(tx: Transaction) -> PayerChange:
             await self._require(tx, payer_id)
             payer = await locked(tx, payer_id, self.limits.of(payer_id), now)
             change = await payer.change(order(payer.breaker))
-            await tx.notes.add(payer_chain(payer_id), "ordered", _told(change), now=now)
+            await tx.notes.add(payer_chain(payer_id), "ordered", _told(change, reason), now=now)
             return change
 
         return await self.store.run(obey)
 
 
-def _told(change: PayerChange) -> dict[str, object]:
-    """What an order changed, for the payer's trail."""
+def _told(change: PayerChange, reason: str) -> dict[str, object]:
+    """What an order changed and why, for the payer's trail."""
     after = change.after
     until = iso_time(after.next_try_at) if after.next_try_at else None
-    return {"from": change.before.state, "to": after.state, "reason": redact(after.reason), "until": until}
+    return {"from": change.before.state, "to": after.state, "reason": redact(reason), "until": until}

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from domain.breaker import BY_HAND
 from domain.payer_status import PayerLimits, PayerStatus
 from persistence.repositories.operator_orders import KeptOrder
 from persistence.store import Store, Transaction
 from workers.payers.limits import LimitsByPayer
+
+HOLDING = ("pause", "trip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,12 @@ class PayerView:
     def pace(self) -> str:
         """The pace as people read it."""
         return f"{self.limits.per_minute}/min" if self.limits.per_minute else "no limit"
+
+    @property
+    def why(self) -> str:
+        """Why it is in its state; for an order of a person, in that person's words."""
+        order, said = self.last_order, self.status.reason
+        return f"{said}: {order.reason}" if order and said in BY_HAND and order.action in HOLDING else said
 
     def windows(self, now: datetime) -> str:
         """Maintenance that is still to come or under way, and the daily hours."""

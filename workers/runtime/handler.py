@@ -84,6 +84,8 @@ ClaimText = Annotated[str, Field(max_length=128), AfterValidator(_printable)]
 """A claim's id, as far as its column goes."""
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 """A number that fits its column."""
+RowId = Annotated[int, Field(ge=1, le=2**63 - 1)]
+"""The number of a row of ours."""
 InputT = TypeVar("InputT", bound=JobInput)
 
 

@@ -25,6 +25,12 @@ class Heartbeat:
         return self._seconds() - self._last
 
 
+SILENT_GATEWAY = (
+    "the gateway does not answer: see that the engine runs (`reenvio engine status`), or that "
+    "ZEEBE_ADDRESS is right and can be reached; work goes on by itself then"
+)
+
+
 class Health:
     """What a probe may ask: does every loop move, does the gateway answer, do we still take work?"""
 
@@ -58,5 +64,5 @@ class Health:
         if self.stopping:
             return "stopping"
         if self._gateway is None or self._gateway.age > self._silent_after:
-            return "the gateway does not answer"
+            return SILENT_GATEWAY
         return None

@@ -25,7 +25,7 @@ class ClocksDisagree(Trouble):
 
 @dataclass(frozen=True, slots=True)
 class ClockCheck:
-    """The clocks that must agree; none where the engine's alone counts, as it may be moved."""
+    """The clocks that must agree; none where the engine's alone counts: it may be moved, in its own home."""
 
     clocks: Mapping[str, Clock] = field(default_factory=dict)
     tolerance: timedelta = TOLERANCE

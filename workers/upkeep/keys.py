@@ -16,7 +16,10 @@ from persistence.repositories.sealed import WaitingFiles
 from persistence.store import Store
 
 LOOK_SECONDS = 30.0
-ADVICE = "give every worker this key, or hand the same files in again: see `reenvio keys list`"
+ADVICE = (
+    "give every worker this key (a line of its own in the key file, or in ENCRYPTION_KEYS) and restart it, "
+    "or hand the same files in again with `reenvio claim submit`: see `reenvio keys list`"
+)
 log = structlog.get_logger(__name__)
 
 
@@ -80,7 +83,7 @@ class KeyWatch:
             with suppress(DatabaseError):  # the database's own trouble is told by itself
                 self._tell(await missing_keys(self._store, self._cipher))
             self._looked_at = self._seconds()
-        return "; ".join(map(str, self._missing)) or None
+        return f"{'; '.join(map(str, self._missing))}: {ADVICE}" if self._missing else None
 
     def _tell(self, missing: Sequence[MissingKey]) -> None:
         for key in missing:

@@ -38,3 +38,13 @@ def test_anything_else_is_a_bad_argument_that_says_the_form(tmp_path: Path, unti
     code, said = pause(tmp_path, until)
     assert (code, "--until" in said) == (2, True), said
     assert "48h, or a moment such as" in said or "not in the future" in said
+
+
+@pytest.mark.parametrize("order", ["pause", "trip"])
+def test_a_payer_is_held_also_while_no_engine_runs(tmp_path: Path, order: str) -> None:
+    payers = str(payers_file(tmp_path, PAYERS))
+    reenvio(tmp_path, "migrate")
+    done = reenvio(tmp_path, "payer", order, "999999", "--reason", "x", PAYERS_FILE=payers)
+    assert done.returncode == 0, done.stderr
+    shown = reenvio(tmp_path, "payer", "show", "999999", PAYERS_FILE=payers).stdout
+    assert "by an operator: x" in shown

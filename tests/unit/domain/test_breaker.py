@@ -204,9 +204,9 @@ def test_refused_credentials_stop_everything_until_a_person_resumes() -> None:
 
 def test_neither_a_pause_nor_a_trip_ends_a_stop() -> None:
     stopped = breaker(WELL).after_send(DENIED)
-    assert breaker(stopped).paused("night", at(hours=1)) == stopped
-    assert breaker(stopped).paused("night", None) == stopped
-    assert breaker(stopped).tripped("by hand") == stopped
+    assert breaker(stopped).paused(at(hours=1)) == stopped
+    assert breaker(stopped).paused(None) == stopped
+    assert breaker(stopped).tripped() == stopped
 
 
 def test_credentials_that_have_not_worked_yet_let_one_claim_through() -> None:
@@ -219,17 +219,17 @@ def test_credentials_that_have_not_worked_yet_let_one_claim_through() -> None:
 
 def test_a_pause_lasts_until_its_moment_or_until_resumed() -> None:
     until = at(hours=3)
-    held = breaker(WELL).paused("month's end", until)
+    held = breaker(WELL).paused(until)
     verdict = asked(held, at(hours=1))
     assert isinstance(verdict, Hold)
     assert verdict.resume_at == until
-    assert verdict.reason == "month's end"
+    assert verdict.reason == "the payer is paused by an operator"
     assert asked(held, until) == Go()
-    assert isinstance(asked(breaker(WELL).paused("x", None), at(days=400)), Hold)
+    assert isinstance(asked(breaker(WELL).paused(None), at(days=400)), Hold)
 
 
 def test_a_person_may_open_it() -> None:
-    assert breaker(WELL).tripped("by hand").state is PayerState.OPEN
+    assert breaker(WELL).tripped().state is PayerState.OPEN
 
 
 def test_the_payers_wish_to_wait_is_kept_and_is_no_outage() -> None:

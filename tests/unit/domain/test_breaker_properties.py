@@ -55,9 +55,9 @@ all_but_resume: st.SearchStrategy[Step] = st.one_of(
     st.builds(lambda result, again: lambda b: b.after_send(result, again=again), results, st.booleans()),
     st.builds(lambda result: lambda b: b.after_question(result), results),
     st.builds(lambda up: lambda b: b.probed(up=up), st.booleans()),
-    st.builds(lambda until: lambda b: b.paused("x", max(until, b.now + MINUTE)), moments),
-    st.just(lambda b: b.paused("x", None)),
-    st.just(lambda b: b.tripped("x")),
+    st.builds(lambda until: lambda b: b.paused(max(until, b.now + MINUTE)), moments),
+    st.just(lambda b: b.paused(None)),
+    st.just(lambda b: b.tripped()),
     st.builds(lambda claim, n: lambda b: b.admit(claim, n)[0], candidates, st.integers(0, 9)),
 )
 steps = st.one_of(all_but_resume, st.just(Breaker.resumed))

@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from gateways.own_limits import own_limit, reasons
-from gateways.tiss.judgement import Broken, HttpAnswer, Reply
+from gateways.tiss.judgement import Broken, HttpAnswer, Reply, Unread
 from gateways.tiss.settings import PayerSettings, PayerSettingsError
 
 _LONGEST_WISH = timedelta(days=1)
@@ -115,13 +115,15 @@ async def exchange(http: httpx.AsyncClient, request: Request, payer: PayerSettin
         ):
             body = await _body(response, payer.max_answer_bytes)
     except TROUBLES as error:
-        return _broken(error, outgoing) if response is None else _cut(response, request, error)
+        if response is None:
+            return _broken(error, outgoing)
+        return _unread(response, request, _cut(error), left=outgoing.left)
     except (RuntimeError, MemoryError) as error:
         if (code := _ours(error, outgoing)) is None:
             raise
         return Broken(code)
     if body is None:
-        return _unread(response, request, "NET:TOO_LARGE")
+        return _unread(response, request, "NET:TOO_LARGE", left=outgoing.left)
     return HttpAnswer(response.status_code, body, _wish(response, request))
 
 
@@ -156,19 +158,25 @@ async def _body(response: httpx.Response, limit: int) -> bytes | None:
 
 
 def _unpacked(body: bytes, limit: int) -> bytes | None:
-    unpacked = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32).decompress(body, limit + 1)
-    return unpacked if len(unpacked) <= limit else None
+    packed = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+    unpacked = packed.decompress(body, limit + 1)
+    if len(unpacked) > limit:
+        return None
+    if body and not packed.eof:
+        raise zlib.error("the packed answer breaks off")
+    return unpacked
 
 
-def _cut(response: httpx.Response, request: Request, error: Exception) -> Reply:
-    return _unread(response, request, "NET:READ_TIMEOUT" if _is_timeout(error) else "NET:TRUNCATED")
+def _cut(error: Exception) -> str:
+    return "NET:READ_TIMEOUT" if _is_timeout(error) else "NET:TRUNCATED"
 
 
-def _unread(response: httpx.Response, request: Request, code: str) -> Reply:
-    """An HTTP error is clear without its body; a success is not."""
+def _unread(response: httpx.Response, request: Request, code: str, *, left: bool) -> Reply:
+    """A success is none without its body; an error is clear about the batch only if that had not left."""
     if response.status_code < httpx.codes.MULTIPLE_CHOICES:
         return Broken(code)
-    return HttpAnswer(response.status_code, b"", _wish(response, request))
+    status, wish = response.status_code, _wish(response, request)
+    return Unread(status, code, wish) if left else HttpAnswer(status, b"", wish)
 
 
 def _ours(error: Exception, outgoing: Outgoing) -> str | None:

@@ -10,7 +10,7 @@ from gateways.tiss.gateway import TissGateway
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
-from tests.integration.tiss.connected_payer import ConnectedPayer, connected_payer
+from tests.support.connected_payer import ConnectedPayer, connected_payer
 from tests.support.services import services
 from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text, payer
 from workers.jobs.submit_claim import submit_claim

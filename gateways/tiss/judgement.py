@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
+from domain.own_words import OwnWords
 from domain.submission import (
     Accepted,
     AccessDenied,
@@ -12,6 +13,7 @@ from domain.submission import (
     Failed,
     Failure,
     Glosa,
+    OwnTrouble,
     SendResult,
 )
 from gateways.tiss.answers import (
@@ -81,7 +83,15 @@ class Unread:
     retry_after: timedelta | None = None
 
 
-Reply = HttpAnswer | Broken | Unread
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """Nothing left: the fence before the payer found that the send is ours no more."""
+
+
+Reply = HttpAnswer | Broken | Unread | Fenced
+NOT_OURS = OwnTrouble(
+    OwnWords("TEMPORARY_ERROR - the send is not ours any more, or its time is nearly over: nothing left")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +164,8 @@ def _said(reply: Reply) -> _Said:
             return failure(code)
         case Unread():
             return _unheard(reply)
+        case Fenced():
+            return NOT_OURS
         case HttpAnswer():
             return _words(reply)
 

@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from gateways.own_limits import own_limit, reasons
-from gateways.tiss.judgement import Broken, HttpAnswer, Reply, Unread
+from gateways.tiss.judgement import Broken, Fenced, HttpAnswer, Reply, Unread
 from gateways.tiss.settings import PayerSettings, PayerSettingsError
 
 _LONGEST_WISH = timedelta(days=1)
@@ -34,13 +34,26 @@ _ALERTS = (
 )
 
 
+MayLeave = Callable[[timedelta], Awaitable[bool]]
+"""Whether a request may leave that may take so long."""
+
+
+async def at_any_time(_takes: timedelta) -> bool:
+    """For requests that nobody else can have made meanwhile."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What goes where, and when: the clock gives Retry-After dates their meaning."""
+    """What goes where, and when: the clock gives Retry-After dates their meaning.
+
+    `may_leave` is asked when nothing stands between the request and its first byte any more.
+    """
 
     url: str
     message: bytes
     now: datetime
+    may_leave: MayLeave = at_any_time
 
 
 class Outgoing:
@@ -85,13 +98,15 @@ class Line:
         self._free = asyncio.Semaphore(payer.at_once)
 
     async def ask(self, request: Request) -> Reply:
-        """Send once, when it is this request's turn."""
+        """Send once, when it is this request's turn, if it still may leave then."""
         try:
             async with asyncio.timeout(self._payer.timeouts.queue):
                 await self._free.acquire()
         except TimeoutError:
             return Broken("NET:BUSY")
         try:
+            if not await request.may_leave(timedelta(seconds=self._payer.timeouts.total)):
+                return Fenced()
             return await exchange(self._http, request, self._payer)
         finally:
             self._free.release()

@@ -10,6 +10,7 @@ import pytest
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerLimits, PayerState
 from domain.submission import AccessDenied, AnswerLost, Failed, SendResult, Submission
+from gateways.clock import WallClock
 from gateways.tiss.client import TissClient
 from gateways.tiss.gateway import TissGateway
 from gateways.tiss.judgement import HttpAnswer, Unread, judge_cancel, judge_status, judge_submission
@@ -187,7 +188,7 @@ async def submit(store: Store, client: TissClient, retry: int) -> Outcome:
     cipher = cipher_of(new_key("k1"))
     sealed = seal_payload(cipher, CLAIM, CONTENT)
     await store.run(lambda tx: tx.payloads.put(CLAIM, sealed, now=NOW))
-    gateway = gateway_to({PAYER: PayerChannel(payer(), client)}, store)
+    gateway = gateway_to({PAYER: PayerChannel(payer(), client)}, store, WallClock())
     limits = LimitsByPayer({PAYER: PayerLimits(per_minute=None, needs_proof=False)})
     handlers = all_handlers(services(store, payer=gateway, payer_limits=limits, cipher=cipher))
     [sending] = [handler for handler in handlers if handler.type == "submit-claim"]

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from gateways.own_limits import own_limit, reasons
+from gateways.tiss.heads import head_first, head_is_there
 from gateways.tiss.judgement import Broken, Fenced, HttpAnswer, Reply, Unread
 from gateways.tiss.settings import PayerSettings, PayerSettingsError
 
@@ -79,12 +80,16 @@ def open_http(payer: PayerSettings) -> httpx.AsyncClient:
     A kept connection that the payer has closed meanwhile would make a send look ambiguous.
     """
     waits = payer.timeouts
-    return httpx.AsyncClient(
+    transport = httpx.AsyncHTTPTransport(
         verify=_tls(payer),
-        timeout=httpx.Timeout(connect=waits.connect, write=waits.write, read=waits.read, pool=None),
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
-        follow_redirects=False,
         proxy=payer.proxy,
+        trust_env=False,
+    )
+    return httpx.AsyncClient(
+        transport=head_first(transport),
+        timeout=httpx.Timeout(connect=waits.connect, write=waits.write, read=waits.read, pool=None),
+        follow_redirects=False,
         trust_env=False,
     )
 
@@ -128,6 +133,7 @@ async def exchange(http: httpx.AsyncClient, request: Request, payer: PayerSettin
             asyncio.timeout(payer.timeouts.total),
             http.stream("POST", request.url, content=outgoing, headers=_headers(request, payer)) as response,
         ):
+            head_is_there(response)
             body = await _body(response, payer.max_answer_bytes)
     except TROUBLES as error:
         if response is None:

@@ -106,6 +106,8 @@ class Breaker:
         match result:
             case AccessDenied(error=error):
                 return waiting._stopped(redact(error))
+            case AnswerLost(denial=denial) if denial:
+                return waiting._stopped(redact(denial))
             case Failed(error=error, payer_down=True) | AnswerLost(error=error, payer_down=True):
                 return waiting._failed(redact(error), opens_at=self.limits.threshold)
             case AnswerLost(error=error) if not again:

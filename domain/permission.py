@@ -1,6 +1,7 @@
-"""Whether a job may send a claim that is known already: by where the claim stands, and whose it is."""
+"""Whether a job may send a claim that is known already, and whether a send that was begun may still leave."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from domain.claim_state import ClaimState
 
@@ -49,3 +50,24 @@ def sending_bar(standing: Standing, process: int) -> AlreadyAccepted | Ended | O
     if standing.state.is_final:
         return Ended(standing.state)
     return of_another(standing, process)
+
+
+@dataclass(frozen=True, slots=True)
+class BegunSend:
+    """A send that has not left yet: where its claim stands, the claim's newest send, its lease's end."""
+
+    attempt: int
+    state: ClaimState
+    newest: int
+    until: datetime | None
+
+
+def leaving_barred(send: BegunSend | None, now: datetime, takes: timedelta) -> str | None:
+    """What keeps a send from leaving that may take so long; a worker may have stood still since it began."""
+    if send is None or send.until is None:
+        return "it is not under way any more"
+    if send.newest != send.attempt:
+        return "a later send has begun"
+    if send.state.is_final:
+        return f"its claim is {send.state}"
+    return "its time is nearly over" if now + takes >= send.until else None

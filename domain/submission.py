@@ -90,8 +90,8 @@ class Failed:
 class AnswerLost:
     """The request left and no answer to trust came: nobody here knows whether it arrived.
 
-    `payer_down` says that what came speaks of an outage. `claimed_protocol` is what a damaged answer
-    claims: for a person, never for the machine.
+    `payer_down` says that what came speaks of an outage, `denial` how it denies us access, if it does.
+    `claimed_protocol` is what a damaged answer claims: for a person, never for the machine.
     """
 
     stored_as: ClassVar[str] = "ANSWER_LOST"
@@ -100,6 +100,7 @@ class AnswerLost:
     retry_after: timedelta | None = None
     payer_down: bool = False
     claimed_protocol: str | None = None
+    denial: str = ""
     said: str = field(default="", repr=False, compare=False)
 
 

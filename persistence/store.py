@@ -34,6 +34,7 @@ from persistence.database.trouble import (
 from persistence.decision_log import DecisionLog
 from persistence.export import Export
 from persistence.repositories.attempts import Attempts
+from persistence.repositories.begun_sends import BegunSends
 from persistence.repositories.claims import Claims
 from persistence.repositories.decisions import Decisions
 from persistence.repositories.draft import DecisionDraft, Recorded
@@ -79,6 +80,7 @@ class Transaction:
         self.audit = Audit(connection, seals)
         self.notes = Notes(self.audit)
         self.attempts = Attempts(connection, self.notes)
+        self.begun_sends = BegunSends(connection)
         self.checkpoints = Checkpoints(connection, seals)
         self.claims = Claims(connection)
         self.decision_log = DecisionLog(connection, seals)

@@ -30,7 +30,7 @@ from gateways.tiss.outcomes import CancelOutcome, StatusOutcome
 from gateways.tiss.parties import Payer, Provider
 from gateways.tiss.payer_text import payer_text
 from gateways.tiss.settings import PayerSettings
-from gateways.tiss.transport import Line, Request
+from gateways.tiss.transport import Line, MayLeave, Request, at_any_time
 from gateways.tiss.validation import Schemas, Violation, listed, unwritable
 
 _NOT_SENT = "FAULT:SchemaInvalido"
@@ -45,10 +45,14 @@ def sequence_from(*parts: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What makes one call its own: a number of up to 12 characters, and the moment."""
+    """What makes one call its own: a number of up to 12 characters, and the moment.
+
+    `may_leave` is asked last of all before the request leaves.
+    """
 
     sequence: str
     now: datetime
+    may_leave: MayLeave = at_any_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +166,7 @@ class TissClient:
         written = await self._beside(lambda: self._written(build()))
         if isinstance(written, Failed):
             return written
-        reply = await self._line.ask(Request(url, written.data, call.now))
+        reply = await self._line.ask(Request(url, written.data, call.now, call.may_leave))
         if tell := self._listener:
             await self._beside(lambda: tell(seen(written.message, reply, call.sequence, call.now)))
         return reply

@@ -12,7 +12,7 @@ import structlog
 from lxml import etree
 
 from gateways.private_folders import private_folder
-from gateways.tiss.judgement import Broken, Reply
+from gateways.tiss.judgement import Broken, Fenced, Reply, Unread
 from gateways.tiss.names import local
 from gateways.tiss.redaction import personal_values, redacted_xml, without
 from gateways.tiss.xml import XmlLimits, XmlRefusedError, parse
@@ -45,6 +45,10 @@ def describe(reply: Reply, values: Iterable[str]) -> str:
     """The answer's structure, without texts but codes and numbers, and without the values we sent."""
     if isinstance(reply, Broken):
         return reply.code
+    if isinstance(reply, Fenced):
+        return "not sent"
+    if isinstance(reply, Unread):
+        return f"HTTP {reply.status}: {reply.code}"
     try:
         seen = without(redacted_xml(parse(reply.body, XmlLimits(len(reply.body)))), values)
     except XmlRefusedError as error:

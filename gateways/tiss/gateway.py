@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 
 from domain.own_words import OwnWords
 from domain.submission import (
@@ -23,6 +24,7 @@ from gateways.tiss.names import FaultWord
 from gateways.tiss.outcomes import Cancellation, CancelOutcome, CancelStatus
 
 Undone = Callable[[Submission, datetime], Awaitable[None]]
+SendFence = Callable[[Submission, timedelta], Awaitable[bool]]
 NO_FILE = (
     "No file is stored for this claim: hand it in with `reenvio claim submit`, "
     "or correct it through its review with --file."
@@ -33,12 +35,22 @@ async def _nobody(_submission: Submission, _now: datetime) -> None:
     """Is told nothing."""
 
 
-class TissGateway:
-    """Sends each claim to its payer; `undone` learns that the payer has cancelled what arrived before."""
+async def _always(_submission: Submission, _takes: timedelta) -> bool:
+    return True
 
-    def __init__(self, clients: Mapping[str, TissClient], undone: Undone = _nobody) -> None:
+
+class TissGateway:
+    """Sends each claim to its payer; `undone` learns that the payer has cancelled what arrived before.
+
+    `fence` is asked before each request whether the send is still ours for as long as the request may take.
+    """
+
+    def __init__(
+        self, clients: Mapping[str, TissClient], undone: Undone = _nobody, fence: SendFence = _always
+    ) -> None:
         self._clients = clients
         self._undone = undone
+        self._fence = fence
 
     async def send(self, submission: Submission, now: datetime, /) -> SendResult:
         """Send once; batch, guides and content are the same at every attempt."""
@@ -56,7 +68,9 @@ class TissGateway:
         self, client: TissClient, lote: Lote, submission: Submission, now: datetime
     ) -> SendResult:
         """Send a batch; one that may have arrived is cancelled first where the payer's settings want that."""
-        answer = await _cancel(client, lote, submission, now)
+        may_leave = partial(self._fence, submission)
+        cancelling = Call(sequence_of(submission, "cancel"), now, may_leave)
+        answer = await _cancel(client, lote, submission, cancelling)
         match answer:
             case Failed(refused=False) | AnswerLost() | AccessDenied() | OwnTrouble():
                 return answer
@@ -65,7 +79,7 @@ class TissGateway:
             case Cancellation(CancelStatus.CANCELLED):
                 await self._undone(submission, now)
                 submission = replace(submission, after_cancellation=True)
-        result = await client.submit(lote, Call(sequence_of(submission), now))
+        result = await client.submit(lote, Call(sequence_of(submission), now, may_leave))
         if isinstance(result, Duplicate) and submission.after_cancellation:
             return _spent(result)
         return result
@@ -88,13 +102,11 @@ def _spent(known: Duplicate) -> Failed:
     return Failed(OwnWords(f"{DUPLICATE_CLAIM} - {why}: give it a new one"), known.code, refused=True)
 
 
-async def _cancel(
-    client: TissClient, lote: Lote, submission: Submission, now: datetime
-) -> CancelOutcome | None:
+async def _cancel(client: TissClient, lote: Lote, submission: Submission, call: Call) -> CancelOutcome | None:
     provider = client.provider_of(lote)
     if provider is None or not (submission.after_lost_answer and client.cancels_when_ambiguous):
         return None
-    return await client.cancel(provider, Batch(lote.number), Call(sequence_of(submission, "cancel"), now))
+    return await client.cancel(provider, Batch(lote.number), call)
 
 
 def sequence_of(submission: Submission, what: str = "send") -> str:

@@ -4,7 +4,18 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 
-from domain.submission import Accepted, AnswerLost, Duplicate, Failed, Failure, Glosa, SendResult
+from domain.own_words import OwnWords
+from domain.submission import (
+    Accepted,
+    AccessDenied,
+    AnswerLost,
+    Duplicate,
+    Failed,
+    Failure,
+    Glosa,
+    OwnTrouble,
+    SendResult,
+)
 from gateways.tiss.answers import (
     CancelSaid,
     Complaint,
@@ -41,6 +52,8 @@ _PROBLEMS = {
     XmlProblem.ENCODING: "NET:ENCODING",
 }
 
+_NOT_READ_WHOLE = frozenset({"NET:TRUNCATED", "NET:TOO_LARGE", "NET:UNSAFE_XML", "NET:ENCODING"})
+
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
@@ -58,7 +71,27 @@ class Broken:
     code: str
 
 
-Reply = HttpAnswer | Broken
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """An HTTP error of whose body a part was not read: `code` says why.
+
+    The status speaks of the payer; what the part said of the batch nobody knows.
+    """
+
+    status: int
+    code: str
+    retry_after: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """Nothing left: the fence before the payer found that the send is ours no more."""
+
+
+Reply = HttpAnswer | Broken | Unread | Fenced
+NOT_OURS = OwnTrouble(
+    OwnWords("TEMPORARY_ERROR - the send is not ours any more, or its time is nearly over: nothing left")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +102,15 @@ class _Disputed:
     denial: Failure
 
 
-_Said = Receipt | StatusSaid | CancelSaid | _Disputed | Failure
+@dataclass(frozen=True, slots=True)
+class _Unheard:
+    """An answer that was not read whole, and what its HTTP status says."""
+
+    doubt: AnswerLost
+    denial: Failure
+
+
+_Said = Receipt | StatusSaid | CancelSaid | _Disputed | _Unheard | Failure
 
 
 def judge_submission(reply: Reply, lote: Lote, trust: AnswerHash = "required") -> SendResult:
@@ -78,9 +119,11 @@ def judge_submission(reply: Reply, lote: Lote, trust: AnswerHash = "required") -
         case Receipt() as receipt:
             return _accepted(receipt, lote, trust)
         case _Disputed(receipt, denial) if receipt.lote in (None, lote.number):
-            return _ambiguous(receipt, denial)
+            return _about_payer(_doubtful("NET:CONTRADICTION", receipt), denial)
         case _Disputed(denial=failed):
             return failed
+        case _Unheard(doubt, denial):
+            return _about_payer(doubt, denial)
         case Duplicate(of="guide") as known:
             return replace(known, guides=_own(lote, known.guides))
         case StatusSaid() | CancelSaid():
@@ -96,7 +139,7 @@ def judge_status(reply: Reply, protocol: str) -> StatusOutcome:
             return Situation(ProtocolStatus(status), protocol, said.lote, said.glosas)
         case Receipt() | StatusSaid() | CancelSaid():
             return _repeatable(failure("NET:NOT_TISS"))
-        case _Disputed(denial=failed) | failed:
+        case _Disputed(denial=failed) | _Unheard(denial=failed) | failed:
             return _repeatable(failed)
 
 
@@ -109,18 +152,39 @@ def judge_cancel(reply: Reply, number: str) -> CancelOutcome:
             return Cancellation(CancelStatus.NO_SUCH_PROTOCOL, number)
         case Receipt() | StatusSaid() | CancelSaid():
             return failure("NET:NOT_TISS")
+        case _Unheard(doubt, denial):
+            return _about_payer(doubt, denial)
         case _Disputed(denial=failed) | failed:
             return failed
 
 
 def _said(reply: Reply) -> _Said:
-    if isinstance(reply, Broken):
-        return failure(reply.code)
+    match reply:
+        case Broken(code):
+            return failure(code)
+        case Unread():
+            return _unheard(reply)
+        case Fenced():
+            return NOT_OURS
+        case HttpAnswer():
+            return _words(reply)
+
+
+def _words(reply: HttpAnswer) -> _Said:
     try:
         reading = read_answer(parse(reply.body, XmlLimits(len(reply.body))))
     except XmlRefusedError as error:
-        return _without_words(reply, _problem(error.problem, reply.body))
+        code = _problem(error.problem, reply.body)
+        if code in _NOT_READ_WHOLE and not _is_success(reply):
+            return _unheard(Unread(reply.status, code, reply.retry_after))
+        return _without_words(reply, code)
     return _meaning(reading, reply)
+
+
+def _unheard(reply: Unread) -> _Said:
+    denial = http_failure(reply.status, retry_after=reply.retry_after)
+    doubt = failure(reply.code, said=f"HTTP {reply.status}")
+    return _Unheard(doubt, denial) if isinstance(doubt, AnswerLost) else doubt
 
 
 def _meaning(reading: Reading, reply: HttpAnswer) -> _Said:
@@ -196,12 +260,13 @@ def _doubtful(code: str, receipt: Receipt) -> AnswerLost:
     return AnswerLost(doubt.error, code, claimed_protocol=receipt.protocol)
 
 
-def _ambiguous(receipt: Receipt, denial: Failure) -> AnswerLost:
-    """Taken by its receipt, not taken by the rest; what that says of the payer still holds."""
-    doubt = _doubtful("NET:CONTRADICTION", receipt)
+def _about_payer(doubt: AnswerLost, denial: Failure) -> AnswerLost:
+    """Nobody knows whether the batch was taken; what the rest says of the payer still holds."""
     match denial:
         case Failed(retry_after=wish, payer_down=down) | AnswerLost(retry_after=wish, payer_down=down):
             return replace(doubt, retry_after=wish, payer_down=down)
+        case AccessDenied(error):
+            return replace(doubt, denial=error)
         case _:
             return doubt
 

@@ -3,7 +3,7 @@
 import html
 import re
 
-from gateways.tiss.judgement import Broken, Reply
+from gateways.tiss.judgement import HttpAnswer, Reply
 
 READ_BYTES = 65_536
 KEPT_CHARACTERS = 2_000
@@ -12,7 +12,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 def payer_text(reply: Reply) -> str:
     """What stands between the tags of an answer, bounded; empty where none came."""
-    if isinstance(reply, Broken):
+    if not isinstance(reply, HttpAnswer):
         return ""
     words = html.unescape(_TAG.sub(" ", _decoded(reply.body[:READ_BYTES])))
     return " ".join(words.split())[:KEPT_CHARACTERS]

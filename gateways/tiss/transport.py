@@ -4,7 +4,7 @@ import asyncio
 import socket
 import ssl
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,7 +13,8 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from gateways.own_limits import own_limit, reasons
-from gateways.tiss.judgement import Broken, HttpAnswer, Reply
+from gateways.tiss.heads import head_first, head_is_there
+from gateways.tiss.judgement import Broken, Fenced, HttpAnswer, Reply, Unread
 from gateways.tiss.settings import PayerSettings, PayerSettingsError
 
 _LONGEST_WISH = timedelta(days=1)
@@ -34,13 +35,26 @@ _ALERTS = (
 )
 
 
+MayLeave = Callable[[timedelta], Awaitable[bool]]
+"""Whether a request may leave that may take so long."""
+
+
+async def at_any_time(_takes: timedelta) -> bool:
+    """For requests that nobody else can have made meanwhile."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What goes where, and when: the clock gives Retry-After dates their meaning."""
+    """What goes where, and when: the clock gives Retry-After dates their meaning.
+
+    `may_leave` is asked when nothing stands between the request and its first byte any more.
+    """
 
     url: str
     message: bytes
     now: datetime
+    may_leave: MayLeave = at_any_time
 
 
 class Outgoing:
@@ -66,12 +80,16 @@ def open_http(payer: PayerSettings) -> httpx.AsyncClient:
     A kept connection that the payer has closed meanwhile would make a send look ambiguous.
     """
     waits = payer.timeouts
-    return httpx.AsyncClient(
+    transport = httpx.AsyncHTTPTransport(
         verify=_tls(payer),
-        timeout=httpx.Timeout(connect=waits.connect, write=waits.write, read=waits.read, pool=None),
         limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
-        follow_redirects=False,
         proxy=payer.proxy,
+        trust_env=False,
+    )
+    return httpx.AsyncClient(
+        transport=head_first(transport),
+        timeout=httpx.Timeout(connect=waits.connect, write=waits.write, read=waits.read, pool=None),
+        follow_redirects=False,
         trust_env=False,
     )
 
@@ -85,13 +103,15 @@ class Line:
         self._free = asyncio.Semaphore(payer.at_once)
 
     async def ask(self, request: Request) -> Reply:
-        """Send once, when it is this request's turn."""
+        """Send once, when it is this request's turn, if it still may leave then."""
         try:
             async with asyncio.timeout(self._payer.timeouts.queue):
                 await self._free.acquire()
         except TimeoutError:
             return Broken("NET:BUSY")
         try:
+            if not await request.may_leave(timedelta(seconds=self._payer.timeouts.total)):
+                return Fenced()
             return await exchange(self._http, request, self._payer)
         finally:
             self._free.release()
@@ -113,15 +133,18 @@ async def exchange(http: httpx.AsyncClient, request: Request, payer: PayerSettin
             asyncio.timeout(payer.timeouts.total),
             http.stream("POST", request.url, content=outgoing, headers=_headers(request, payer)) as response,
         ):
+            head_is_there(response)
             body = await _body(response, payer.max_answer_bytes)
     except TROUBLES as error:
-        return _broken(error, outgoing) if response is None else _cut(response, request, error)
+        if response is None:
+            return _broken(error, outgoing)
+        return _unread(response, request, _cut(error), left=outgoing.left)
     except (RuntimeError, MemoryError) as error:
         if (code := _ours(error, outgoing)) is None:
             raise
         return Broken(code)
     if body is None:
-        return _unread(response, request, "NET:TOO_LARGE")
+        return _unread(response, request, "NET:TOO_LARGE", left=outgoing.left)
     return HttpAnswer(response.status_code, body, _wish(response, request))
 
 
@@ -156,19 +179,25 @@ async def _body(response: httpx.Response, limit: int) -> bytes | None:
 
 
 def _unpacked(body: bytes, limit: int) -> bytes | None:
-    unpacked = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32).decompress(body, limit + 1)
-    return unpacked if len(unpacked) <= limit else None
+    packed = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+    unpacked = packed.decompress(body, limit + 1)
+    if len(unpacked) > limit:
+        return None
+    if body and not packed.eof:
+        raise zlib.error("the packed answer breaks off")
+    return unpacked
 
 
-def _cut(response: httpx.Response, request: Request, error: Exception) -> Reply:
-    return _unread(response, request, "NET:READ_TIMEOUT" if _is_timeout(error) else "NET:TRUNCATED")
+def _cut(error: Exception) -> str:
+    return "NET:READ_TIMEOUT" if _is_timeout(error) else "NET:TRUNCATED"
 
 
-def _unread(response: httpx.Response, request: Request, code: str) -> Reply:
-    """An HTTP error is clear without its body; a success is not."""
+def _unread(response: httpx.Response, request: Request, code: str, *, left: bool) -> Reply:
+    """A success is none without its body; an error is clear about the batch only if that had not left."""
     if response.status_code < httpx.codes.MULTIPLE_CHOICES:
         return Broken(code)
-    return HttpAnswer(response.status_code, b"", _wish(response, request))
+    status, wish = response.status_code, _wish(response, request)
+    return Unread(status, code, wish) if left else HttpAnswer(status, b"", wish)
 
 
 def _ours(error: Exception, outgoing: Outgoing) -> str | None:

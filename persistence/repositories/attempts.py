@@ -114,6 +114,11 @@ class Attempts:
         standing = _sends(claim_id, before) & attempts.c.undone_at.is_(None)
         await self._connection.execute(update(attempts).where(standing).values(undone_at=now))
 
+    async def undo_later(self, claim_id: str, *, after: int, now: datetime) -> None:
+        """The same of later sends that it took, or may have: they were under way before its word came."""
+        later = standing_arrival(claim_id) & (attempts.c.attempt > after)
+        await self._connection.execute(update(attempts).where(later).values(undone_at=now))
+
     async def was_undone(self, claim_id: str, *, before: int) -> bool:
         """Whether the payer has cancelled an earlier send."""
         undone = _sends(claim_id, before) & attempts.c.undone_at.is_not(None)

@@ -24,7 +24,7 @@ from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.claims import Arrival
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
-from tests.integration.tiss.connected_payer import always
+from tests.support.connected_payer import always
 from tests.support.intake_stage import DERIVED, FILE, HandClock
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CALL, LOGIN, NOW, PAYER, lote

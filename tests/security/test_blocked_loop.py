@@ -1,8 +1,12 @@
 """No file and no answer, however large, is worked on by the event loop itself."""
 
+import asyncio
 import gzip
 import random
+from contextlib import suppress
 from pathlib import Path
+
+import pytest
 
 from domain.submission import Accepted, AnswerLost, Failed, SendResult, Submission
 from gateways.tiss.exchange import ExchangeListener, trace_into
@@ -11,7 +15,7 @@ from gateways.tiss.validation import Schemas
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
-from tests.security.hostile_answers import empty_reasons, receipt_with, side_by_side
+from tests.security.hostile_answers import RECEIPT, empty_reasons, receipt_with, side_by_side
 from tests.security.hostile_files import bad_procedures, large
 from tests.support.effort import watching_loop
 from tests.support.raw_server import answering, http, server
@@ -77,6 +81,54 @@ async def test_an_answer_in_far_too_many_pieces_is_not_read_to_its_end() -> None
     assert isinstance(result, AnswerLost)
     assert result.code == "NET:TOO_LARGE"
     assert longest < BLOCKED
+
+
+async def flooded(lines: bytes) -> tuple[SendResult, float]:
+    """What an answer comes to that begins with so much before its head, and goes on for ever."""
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await answering()(reader, writer)
+        with suppress(ConnectionError):
+            while True:
+                writer.write(lines)
+                await writer.drain()
+
+    waits = {"queue": 60, "connect": 1, "write": 2, "read": 5, "total": 8}
+    async with server(handler) as url, open_client(payer(url, timeouts=waits), Schemas()) as client:
+        submission = Submission("CLM-001-1", PAYER, 1, content=SMALL)
+        async with watching_loop() as steps:
+            result = await TissGateway({PAYER: client}).send(submission, NOW)
+    return result, steps.longest
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [b"HTTP/1.1 100 Continue\r\n\r\n" * 40_000, b"HTTP/1.1 103 \r\n\r\n" * 60_000],
+)
+async def test_interim_answers_without_end_are_not_read_and_keep_nobody_waiting(lines: bytes) -> None:
+    result, longest = await flooded(lines)
+    assert isinstance(result, AnswerLost)
+    assert result.code == "NET:NOT_HTTP"
+    assert longest < BLOCKED
+
+
+async def test_a_few_interim_answers_are_as_good_as_none() -> None:
+    result, _ = await sent(SMALL, b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 20 + http(RECEIPT))
+    assert isinstance(result, Accepted)
+    lost, _ = await sent(SMALL, b"HTTP/1.1 100 Continue\r\n\r\n" * 21 + http(RECEIPT))
+    assert isinstance(lost, AnswerLost)
+
+
+async def test_interim_answers_that_come_byte_by_byte_are_counted_too() -> None:
+    flood = b"HTTP/1.1 100 Continue\r\n\r\n" * 21 + http(RECEIPT)
+    async with (
+        server(answering(*(flood[at : at + 5] for at in range(0, len(flood), 5)))) as url,
+        open_client(payer(url), Schemas()) as client,
+    ):
+        submission = Submission("CLM-001-1", PAYER, 1, content=SMALL)
+        lost = await TissGateway({PAYER: client}).send(submission, NOW)
+    assert isinstance(lost, AnswerLost)
+    assert lost.code == "NET:NOT_HTTP"
 
 
 async def test_a_large_answer_is_traced_beside_the_loop(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
-"""Two processes with one claim, late workers, cancellations and reviews, in every order that chance finds.
+"""Two processes with one claim, late workers and sleeping ones, cancellations and reviews, in chance orders.
 
-The handlers, the database and the messages of people are the real ones. The engine is played: it moves each
-instance along SUB_06, gives a job out again when its lock is over, and keeps messages for whoever waits next.
-The payer looks for a known batch when a request arrives and keeps a new one when it works on it: of two
-requests at once it takes both. What it took is in its ledger.
+The handlers, the database, the gateway with its fence and the messages of people are the real ones. The
+engine is played: it moves each instance along SUB_06, gives a job out again when its lock is over, and keeps
+messages for whoever waits next. The payer is played too (`ledger_payer`): one of two is asked to cancel what
+it may have before a batch is sent again.
 """
 
 import asyncio
@@ -14,23 +14,24 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from bpmn.names import ErrorCode
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.refusals import ClaimRefusal
 from domain.reviews import ReviewDecision
-from domain.submission import Accepted, AnswerLost, Duplicate, Failed, SendResult, Submission
+from domain.submission import Accepted, SendResult
 from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.database.engine import open_database, sqlite_url
 from persistence.migrations import migrate
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
+from tests.security.ledger_payer import ArrivedRequest, LedgerPayer, Place
 from tests.security.two_processes import (
     CLAIM,
     CLOSE,
@@ -42,7 +43,6 @@ from tests.security.two_processes import (
     SECOND,
     SEND,
     Desk,
-    Payer,
 )
 from workers.claims.messages import ClaimMessages
 from workers.payers.limits import LimitsByPayer
@@ -54,43 +54,7 @@ Seen = TypeVar("Seen")
 LOCK = timedelta(minutes=6)
 """Longer than the lock of any job, and than any send counts as under way."""
 FATES = ("accept", "lose", "fail", "refuse")
-FAILURES = {
-    "fail": Failed("TIMEOUT - connection", "HTTP:408"),
-    "refuse": Failed("INVALID_PROCEDURE_CODE", "TISS:1801", refused=True),
-}
 which = st.integers(0, 9)
-
-
-@dataclass
-class Request:
-    """A request at the payer: whether it came before the batch was known, and the answer, if there is one."""
-
-    number: int
-    is_new: bool
-    answer: SendResult | None = None
-
-
-class LedgerPayer(Payer):
-    """A payer that keeps what it took; of two requests at once it takes both."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ledger: list[str] = []
-        self.open: list[Request] = []
-
-    async def send(self, submission: Submission, now: datetime) -> SendResult:
-        self.open.append(Request(len(self.requests) + 1, is_new=not self.ledger))
-        return await super().send(submission, now)
-
-    def work_on(self, request: Request, fate: str) -> None:
-        if not request.is_new:
-            request.answer = Duplicate("TISS:3268")
-        elif fate in FAILURES:
-            request.answer = FAILURES[fate]
-        else:
-            self.ledger.append(f"P-{request.number}")
-            lost = AnswerLost("TIMEOUT - no answer", "NET:READ_TIMEOUT")
-            request.answer = Accepted(self.ledger[-1]) if fate == "accept" else lost
 
 
 @dataclass
@@ -111,12 +75,13 @@ class Instance:
 
 @dataclass
 class Delivery:
-    """A job in the hands of a worker that waits for the payer."""
+    """A job in the hands of a worker that waits for the payer, or is asleep on the way to it."""
 
     instance: Instance
     job: Job
-    request: Request
     task: asyncio.Task[Outcome]
+    request: ArrivedRequest | None = None
+    asleep: asyncio.Event | None = None
 
 
 @dataclass
@@ -142,6 +107,7 @@ class TwoProcesses(RuleBasedStateMachine):
         self.database = open_database(sqlite_url(file))
         self.payer, self.mailbox = LedgerPayer(), Mailbox()
         self.desk = Desk(Store(self.database), payer=self.payer)
+        self.payer.behind_a_fence(self.desk.store, self.desk)
         self.people = ClaimMessages(self.desk.store, cast("ZeebeCommands", self.mailbox))
         self.deliveries: list[Delivery] = []
         self.heard: list[str] = []
@@ -154,6 +120,11 @@ class TwoProcesses(RuleBasedStateMachine):
         self._run(self.database.dispose())
         self.runner.close()
         self.folder.cleanup()
+
+    @initialize(cancels=st.booleans())
+    def the_payer_is_chosen(self, cancels: bool) -> None:
+        """Some are asked to cancel a batch whose answer was lost before it is sent again."""
+        self.payer.cancels = cancels
 
     # the engine
 
@@ -177,7 +148,9 @@ class TwoProcesses(RuleBasedStateMachine):
     @precondition(lambda self: self._on_timer() and self._payer_rests())
     @rule(number=which)
     def a_timer_fires(self, number: int) -> None:
-        instance = _pick(self._on_timer(), number)
+        self._wakes_by_timer(_pick(self._on_timer(), number))
+
+    def _wakes_by_timer(self, instance: Instance) -> None:
         assert instance.waits_for
         self.desk.moment = max(self.desk.moment, datetime.fromisoformat(instance.waits_for))
         self._submits(instance)
@@ -219,7 +192,9 @@ class TwoProcesses(RuleBasedStateMachine):
     @precondition(lambda self: not self._payer_rests())
     @rule(fate=st.sampled_from(FATES))
     def the_payer_answers_and_is_heard(self, fate: str) -> None:
-        newest = [delivery for delivery in self.deliveries if delivery.request.answer is None][-1]
+        waiting = [delivery for delivery in self.deliveries if delivery.request]
+        newest = [delivery for delivery in waiting if not _answer_to(delivery)][-1]
+        assert newest.request
         self.payer.work_on(newest.request, fate)
         self._hear(newest)
 
@@ -229,9 +204,42 @@ class TwoProcesses(RuleBasedStateMachine):
         """Perhaps long after another has done its job."""
         self._hear(_pick(self._answered(), number))
 
+    @precondition(lambda self: self._on_timer() and self._payer_rests())
+    @rule(number=which, place=st.sampled_from(get_args(Place)), fate=st.sampled_from(FATES))
+    def a_worker_sleeps_longer_than_its_lock(self, number: int, place: Place, fate: str) -> None:
+        """Before its request, or a cancellation even behind the fence; another gets its job."""
+        instance = _pick(self._on_timer(), number)
+        self.payer.falls_asleep = place
+        self._wakes_by_timer(instance)
+        if instance in [delivery.instance for delivery in self._asleep()]:
+            self.desk.moment += LOCK
+            self._work(instance)
+        if not self._payer_rests():
+            self.the_payer_answers_and_is_heard(fate)
+
+    @precondition(lambda self: self._asleep())
+    @rule(number=which)
+    def a_worker_wakes_up(self, number: int) -> None:
+        """Perhaps long after everything that was its own is over."""
+        delivery = _pick(self._asleep(), number)
+        before, sends = self._state(), self.desk.sends
+        self.deliveries.remove(delivery)
+        self._run(self._awakened(delivery))
+        self._is_under_way(delivery.instance, delivery.job, delivery.task, sends)
+        assert self.desk.sends == sends or not (before and before.is_final), f"a {before} claim was sent"
+        self._work(delivery.instance)
+
+    async def _awakened(self, delivery: Delivery) -> None:
+        assert delivery.asleep
+        self.payer.asleep.remove(delivery.asleep)
+        self.payer.arrived.clear()
+        delivery.asleep.set()
+        await self.desk.until_arrived(delivery.task)
+
     def _hear(self, delivery: Delivery) -> None:
         self.deliveries.remove(delivery)
-        answer = delivery.request.answer
+        answer = _answer_to(delivery)
+        assert delivery.request
         assert answer
         self.payer.answer(delivery.request.number, answer)
         self._goes_on(delivery.instance, delivery.job, self._run(_of(delivery.task)))
@@ -270,8 +278,7 @@ class TwoProcesses(RuleBasedStateMachine):
 
     @invariant()
     def no_end_is_left_but_by_a_review_or_an_acceptance(self) -> None:
-        row = self._row()
-        state = row.state if row else None
+        state = self._state()
         if self.last in (ClaimState.CANCELLED, ClaimState.WRITTEN_OFF):
             assert state in (self.last, ClaimState.ACCEPTED)
         if self.last is ClaimState.ACCEPTED:
@@ -280,8 +287,14 @@ class TwoProcesses(RuleBasedStateMachine):
 
     @invariant()
     def no_acceptance_is_lost(self) -> None:
+        """But for what the payer has cancelled since."""
+        row, standing = self._row(), [protocol for protocol in self.heard if protocol in self.payer.ledger]
+        assert not standing or (row and row.protocol_number == standing[0])
+
+    @invariant()
+    def what_is_accepted_stands_at_the_payer(self) -> None:
         row = self._row()
-        assert not self.heard or (row and row.protocol_number == self.heard[0])
+        assert not (row and row.state is ClaimState.ACCEPTED) or row.protocol_number in self.payer.ledger
 
     @invariant()
     def nothing_fails_that_is_nobodys_fault(self) -> None:
@@ -304,14 +317,19 @@ class TwoProcesses(RuleBasedStateMachine):
                 return  # postponed
 
     def _deliver(self, instance: Instance, job: Job) -> None:
-        row = self._row()
-        before, sends = row.state if row else None, self.desk.sends
+        before, sends = self._state(), self.desk.sends
         task = self._run(self.desk.until_sent(job))
+        self._is_under_way(instance, job, task, sends)
+        assert self.desk.sends == sends or before is None or not before.is_final, f"a {before} claim was sent"
+
+    def _is_under_way(self, instance: Instance, job: Job, task: asyncio.Task[Outcome], sends: int) -> None:
+        """At the payer, or asleep on the way to it; or the job is done."""
         if task.done():
             self._goes_on(instance, job, task.result())
+        elif self.desk.sends > sends:
+            self.deliveries.append(Delivery(instance, job, task, request=self.payer.open[-1]))
         else:
-            self.deliveries.append(Delivery(instance, job, self.payer.open[-1], task))
-        assert self.desk.sends == sends or before is None or not before.is_final, f"a {before} claim was sent"
+            self.deliveries.append(Delivery(instance, job, task, asleep=self.payer.asleep[-1]))
 
     def _goes_on(self, instance: Instance, job: Job, outcome: Outcome) -> None:
         """What the engine makes of an outcome; of a job that it has not any more, nothing."""
@@ -390,13 +408,24 @@ class TwoProcesses(RuleBasedStateMachine):
         return all(request.answer for request in self.payer.open)
 
     def _answered(self) -> list[Delivery]:
-        return [delivery for delivery in self.deliveries if delivery.request.answer]
+        return [delivery for delivery in self.deliveries if _answer_to(delivery)]
+
+    def _asleep(self) -> list[Delivery]:
+        return [delivery for delivery in self.deliveries if delivery.asleep]
+
+    def _state(self) -> ClaimState | None:
+        row = self._row()
+        return row.state if row else None
 
     def _row(self) -> ClaimRow | None:
         return self._run(self.desk.store.look(lambda tx: tx.claims.find(CLAIM)))
 
     def _run(self, work: Coroutine[Any, Any, Seen]) -> Seen:
         return self.runner.run(work)
+
+
+def _answer_to(delivery: Delivery) -> SendResult | None:
+    return delivery.request.answer if delivery.request else None
 
 
 async def _of(task: asyncio.Task[Seen]) -> Seen:

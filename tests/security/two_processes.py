@@ -95,10 +95,14 @@ class Desk:
         """The job's work, done or under way at the payer."""
         self.payer.arrived.clear()
         task = asyncio.ensure_future(self.handlers[job.type].handle(job))
+        await self.until_arrived(task)
+        return task
+
+    async def until_arrived(self, task: asyncio.Task[Outcome]) -> None:
+        """Until a job's work is done, or under way at the payer."""
         arrival = asyncio.ensure_future(self.payer.arrived.wait())
         await asyncio.wait({task, arrival}, return_when=asyncio.FIRST_COMPLETED)
         arrival.cancel()
-        return task
 
     async def send(self, job: Job, result: SendResult) -> Outcome:
         """A send that leaves and is answered."""

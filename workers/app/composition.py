@@ -141,7 +141,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             intake=Intake(store, commands, clock, Reader(channels, terms, cipher), Batches(channels, cipher)),
             clock=clock,
             clock_check=clock_check(settings, store, clock, cluster.clock),
-            payer=practice or gateway_to(channels, store),
+            payer=practice or gateway_to(channels, store, clock),
             channels=channels,
             policy=policy,
             cipher=cipher,

@@ -144,12 +144,17 @@ async def record(tx: Transaction, sent: SentBy, payer_id: str, settled: Settled,
 
 
 async def _known_better(tx: Transaction, claim_id: str, settled: Settled) -> Settled:
-    """The acceptance that another send has brought meanwhile, if one has."""
+    """The acceptance that another send has brought meanwhile; one that was cancelled since is none."""
     claim = await tx.claims.find(claim_id)
     log.warning("answer_not_taken_over", claim=claim_id, stays=claim and claim.state)
     if claim and claim.state is ClaimState.ACCEPTED and claim.protocol_number:
         return Accepted(claim.protocol_number)
-    return settled
+    was_accepted = isinstance(settled, Accepted)
+    return ProtocolMissing() if was_accepted and not await _stands(tx, claim_id) else settled
+
+
+async def _stands(tx: Transaction, claim_id: str) -> bool:
+    return await tx.attempts.accepted_protocol(claim_id) is not None
 
 
 async def _record_acceptance(tx: Transaction, sent: SentBy, accepted: Accepted, now: datetime) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Barrier
 from types import MappingProxyType
 
+from domain.ports import Clock
 from domain.submission import Submission
 from gateways.tiss.client import TissClient
 from gateways.tiss.exchange import ExchangeListener, trace_into
@@ -18,8 +19,10 @@ from gateways.tiss.names import Version
 from gateways.tiss.settings import PayerSettings, PayerSettingsError, read_payers
 from gateways.tiss.transport import open_line
 from gateways.tiss.validation import Schemas
-from persistence.store import Store, Transaction
+from persistence.store import Store
 from workers.config.settings import SettingsError
+from workers.payers.cancelled import note_cancelled
+from workers.payers.fence import Fence
 
 THREADS = 2
 """For what takes as long as a document is large: as many of them are worked on at once."""
@@ -88,16 +91,11 @@ def _named() -> Iterator[None]:
         raise SettingsError(f"PAYERS_FILE: {error}") from error
 
 
-def gateway_to(channels: Mapping[str, PayerChannel], store: Store) -> TissGateway:
-    """Sends claims, and writes down what a payer has cancelled before anything else is sent."""
+def gateway_to(channels: Mapping[str, PayerChannel], store: Store, clock: Clock) -> TissGateway:
+    """Sends claims behind a fence, and writes down what a payer has cancelled before the next request."""
 
     async def undone(sent: Submission, now: datetime) -> None:
-        await store.run_until_written(lambda tx: _note_cancelled(tx, sent, now))
+        await store.run_until_written(lambda tx: note_cancelled(tx, sent, now))
 
-    return TissGateway({name: channel.client for name, channel in channels.items()}, undone)
-
-
-async def _note_cancelled(tx: Transaction, sent: Submission, now: datetime) -> None:
-    await tx.attempts.undo(sent.claim_id, before=sent.attempt, now=now)
-    done = "the payer has cancelled what it had of the earlier sends"
-    await tx.journal.write(sent.claim_id, "cancelled_at_payer", done, now=now)
+    clients = {name: channel.client for name, channel in channels.items()}
+    return TissGateway(clients, undone, Fence(store, clock))

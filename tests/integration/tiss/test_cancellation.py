@@ -6,11 +6,12 @@ import pytest
 
 from domain.payer_status import PayerLimits
 from domain.submission import Accepted, Duplicate, Failed, Submission
+from gateways.clock import WallClock
 from gateways.tiss.gateway import TissGateway
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
-from tests.integration.tiss.connected_payer import ConnectedPayer, connected_payer
+from tests.support.connected_payer import ConnectedPayer, connected_payer
 from tests.support.services import services
 from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text, payer
 from workers.jobs.submit_claim import submit_claim
@@ -114,7 +115,7 @@ async def submit(store: Store, played: ConnectedPayer, retry: int) -> Throw:
     sealed = seal_payload(cipher, claim_id, FIRST.content or b"")
     await store.run(lambda tx: tx.payloads.put(claim_id, sealed, now=NOW))
     channel = PayerChannel(payer(), played.client)
-    payers = gateway_to({PAYER: channel}, store)
+    payers = gateway_to({PAYER: channel}, store, WallClock())
     limits = LimitsByPayer({PAYER: PayerLimits(per_minute=None)})
     handler = submit_claim(services(store, payer=payers, payer_limits=limits, cipher=cipher))
     variables = {"claimId": claim_id, "payerId": PAYER, "retryCount": retry}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from domain.submission import Accepted, AnswerLost, Duplicate, SendResult
 from gateways.tiss.client import TissClient
 from gateways.tiss.lote import Lote
-from tests.integration.tiss.connected_payer import connected_payer
+from tests.support.connected_payer import connected_payer
 from tests.support.tiss_samples import CALL, PAYER, lote
 
 BATCHES = 300

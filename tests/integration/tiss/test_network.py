@@ -15,10 +15,10 @@ import pytest
 
 from domain.submission import Accepted, AccessDenied, Failed
 from gateways.practice.simulator.server import Listening
-from gateways.tiss.judgement import Broken, HttpAnswer, Reply, judge_submission
+from gateways.tiss.judgement import Broken, HttpAnswer, Reply, Unread, judge_submission
 from gateways.tiss.transport import Request, open_line
-from tests.integration.tiss.connected_payer import connected_payer
 from tests.support.certificates import authority, server_side, signed
+from tests.support.connected_payer import connected_payer
 from tests.support.raw_server import answering, http, server
 from tests.support.tiss_samples import CALL, NOW, lote, payer, sample
 
@@ -107,10 +107,10 @@ async def test_an_answer_that_drips_is_ended_by_the_total_limit() -> None:
         assert await ask(url, timeouts=waits) == Broken("NET:READ_TIMEOUT")
 
 
-async def test_an_http_error_counts_even_when_its_body_breaks_off() -> None:
+async def test_an_http_error_whose_body_breaks_off_is_told_with_its_status() -> None:
     cut = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 100\r\n\r\nno"
     async with server(answering(cut)) as url:
-        assert await ask(url) == HttpAnswer(403, b"")
+        assert await ask(url) == Unread(403, "NET:TRUNCATED")
 
 
 async def test_a_packed_answer_is_unpacked_within_the_limit() -> None:

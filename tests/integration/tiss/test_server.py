@@ -20,8 +20,8 @@ from gateways.clock import EngineClockError
 from gateways.practice.simulator.scenario import Scenario
 from gateways.practice.simulator.server import simulated_payers
 from gateways.tiss.faults import DOWN
-from tests.integration.tiss.connected_payer import SCHEMAS, connected_payer
 from tests.support.certificates import authority, signed
+from tests.support.connected_payer import SCHEMAS, connected_payer
 from tests.support.tiss_client import bare, open_client
 from tests.support.tiss_samples import CALL, PAYER, lote, payer
 from workers.cli.simulate import simulate_payer

@@ -24,7 +24,7 @@ from gateways.tiss.gateway import TissGateway, sequence_of
 from gateways.tiss.messages import Batch
 from gateways.tiss.names import FaultWord, Version
 from gateways.tiss.outcomes import Cancellation, CancelStatus, ProtocolStatus, Situation
-from tests.integration.tiss.connected_payer import SCHEMAS, always, connected_payer
+from tests.support.connected_payer import SCHEMAS, always, connected_payer
 from tests.support.tiss_client import bare, open_client
 from tests.support.tiss_samples import (
     CALL,

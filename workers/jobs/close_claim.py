@@ -10,7 +10,7 @@ from persistence.repositories.claims import ClaimRow
 from persistence.store import Transaction
 from workers.claims.messages import wait_of
 from workers.jobs.claim_owner import in_own_name
-from workers.jobs.sending_bars import under_way
+from workers.jobs.send_begin import under_way
 from workers.jobs.services import Services
 from workers.policy.overrides import REMEDY
 from workers.runtime.handler import ClaimText, JobHandler, JobInput, ShortText, typed

@@ -44,8 +44,9 @@ class Services:
     plays one: it never answers for a claim that was handed in. What is past its period is removed by
     `retention_store` where there is one, since workers may have no right to.
 
-    `stopwatch` counts seconds that pass by themselves, whatever is done to clocks, and `pause` waits for them. `doubt` is told when the
-    database may be away. `process_runs` asks the engine for a process instance.
+    `stopwatch` counts seconds that pass by themselves, whatever is done to clocks, and `pause` waits for
+    them. `doubt` is told when the database may be away. `process_runs` asks the engine for a process
+    instance.
     """
 
     store: Store

@@ -13,7 +13,7 @@ from persistence.store import Transaction
 from workers.claims.guides import other_holders
 from workers.jobs.once import Once
 from workers.jobs.send_begin import Begun
-from workers.jobs.send_result import KnownClaim, Recorded, facts_of, recorded, report
+from workers.jobs.send_result import LockedClaim, Recorded, facts_of, recorded, report
 from workers.payers.admission import LockedPayer, PayerChange, locked
 from workers.runtime.outcome import Complete, Incident, Throw
 
@@ -99,7 +99,7 @@ def _is_denied_alone(one: Ended, payer: LockedPayer, history: History) -> bool:
 def _entry(one: Ended, settled: Settled, row: ClaimRow | None, history: History) -> _Entry:
     sent = one.submission
     result = AttemptResult(settled.stored_as, facts_of(settled))
-    known = KnownClaim(sent.payer_id, row, history.answered(sent.attempt, result))
+    known = LockedClaim(sent.payer_id, row, history.answered(sent.attempt, result))
     by = SentBy(sent.claim_id, sent.attempt, one.process)
     answer = Answer(sent.claim_id, sent.attempt, result, one.began)
     return _Entry(answer, recorded(by, settled, known, one.began))

@@ -121,7 +121,7 @@ def for_real_payers_only(claim_id: str) -> Incident:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownClaim:
+class LockedClaim:
     """A claim that is locked here, with all its sends, the answered one among them."""
 
     payer_id: str
@@ -162,7 +162,7 @@ class Recorded:
     noted_protocol: str | None = None
 
 
-def recorded(sent: SentBy, settled: Settled, known: KnownClaim, now: datetime) -> Recorded:
+def recorded(sent: SentBy, settled: Settled, known: LockedClaim, now: datetime) -> Recorded:
     """What becomes of a claim by the answer to its send."""
     note = partial(JournalNote, sent.claim_id, now)
     match settled:
@@ -184,7 +184,7 @@ def recorded(sent: SentBy, settled: Settled, known: KnownClaim, now: datetime) -
     return Recorded(settled if moved else _known_better(known, sent, settled), line, moved)
 
 
-def _known_better(known: KnownClaim, sent: SentBy, settled: Settled) -> Settled:
+def _known_better(known: LockedClaim, sent: SentBy, settled: Settled) -> Settled:
     """The acceptance that another send has brought meanwhile, if one has."""
     claim = known.row
     log.warning("answer_not_taken_over", claim=sent.claim_id, stays=claim and claim.state)
@@ -193,7 +193,7 @@ def _known_better(known: KnownClaim, sent: SentBy, settled: Settled) -> Settled:
     return settled
 
 
-def _accepted(sent: SentBy, accepted: Accepted, known: KnownClaim, now: datetime) -> Recorded:
+def _accepted(sent: SentBy, accepted: Accepted, known: LockedClaim, now: datetime) -> Recorded:
     protocol, total = accepted.protocol_number, accepted.total
     amount = f", total {total}" if total else ""
     glosas = _with_glosas(accepted.glosas, accepted.more_glosas)
@@ -207,7 +207,7 @@ def _accepted(sent: SentBy, accepted: Accepted, known: KnownClaim, now: datetime
     )
 
 
-def _late_acceptance(known: KnownClaim, sent: SentBy, protocol: str) -> tuple[str, bool]:
+def _late_acceptance(known: LockedClaim, sent: SentBy, protocol: str) -> tuple[str, bool]:
     """What to call an acceptance that does not end its claim; a person who has the claim sees its number."""
     claim = known.row
     if claim and claim.state is ClaimState.ACCEPTED:

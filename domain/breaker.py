@@ -224,6 +224,8 @@ class Breaker:
             status, slot = draw(self.status, self.limits, base)
         if self._is_due(slot):
             return self._with(status).called(), Go()
+        if slot - self.now < ONE_SECOND:  # no timer is as short
+            return self._with(status).called(), Go(slot)
         return status, self._hold(candidate, slot, OWN_PACE, slot_at=slot)
 
     def _is_due(self, slot: datetime) -> bool:

@@ -17,7 +17,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Go:
-    """The claim may be sent now."""
+    """The claim may be sent now, or at its slot, which is less than a second away."""
+
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ A job is one transaction as a rule. submit-claim has four or more, two before it
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -117,9 +117,16 @@ class Store:
     """Transactions on one database, and whether it takes writes at the moment."""
 
     def __init__(
-        self, engine: AsyncEngine, seals: Seals = UNSEALED, *, seconds: Callable[[], float] = time.monotonic
+        self,
+        engine: AsyncEngine,
+        seals: Seals = UNSEALED,
+        *,
+        seconds: Callable[[], float] = time.monotonic,
+        turns: asyncio.Lock | None = None,
     ) -> None:
+        """`turns` orders the writers of a database that takes one at a time."""
         self._engine = engine
+        self._turns = turns or asyncio.Lock()
         self._seals = seals
         self._seconds = seconds
         self._decisions = GroupCommit(self._record, key=lambda draft: draft.claim_id)
@@ -127,13 +134,17 @@ class Store:
 
     def sealed_with(self, seals: Seals) -> "Store":
         """The same database, whose audit events are sealed and checked by these keys."""
-        return Store(self._engine, seals, seconds=self._seconds)
+        return Store(self._engine, seals, seconds=self._seconds, turns=self._turns)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """A transaction that commits when the block ends well and rolls back otherwise."""
-        async with self._engine.begin() as connection:
+        async with self._turn(), self._engine.begin() as connection:
             yield Transaction(connection, self._seals)
+
+    def _turn(self) -> AbstractAsyncContextManager[None]:
+        """Writers of one process stand in line for SQLite, which would let them overtake each other."""
+        return self._turns if self._engine.dialect.name == "sqlite" else nullcontext()
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:

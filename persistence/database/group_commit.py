@@ -13,10 +13,16 @@ Group = Sequence[tuple[Work, asyncio.Future[Answer]]]
 GROUP_LIMIT = 64
 
 
+def is_of_the_work(error: Exception) -> bool:
+    """Whether the work is to blame, and not a database in trouble."""
+    return not may_pass(error)
+
+
 class GroupCommit(Generic[Work, Answer]):
     """Commits works together; two with the same key never share a commit.
 
-    A caller that gives up waiting does not stop the commit: what is done stays done.
+    Where an error parts a group each work is tried alone, for one of them may be to blame. A caller that
+    gives up waiting does not stop the commit: what is done stays done.
     """
 
     def __init__(
@@ -24,11 +30,18 @@ class GroupCommit(Generic[Work, Answer]):
         commit: Callable[[Sequence[Work]], Awaitable[Sequence[Answer]]],
         *,
         key: Callable[[Work], Hashable],
+        parts: Callable[[Exception], bool] = is_of_the_work,
+        linger: float = 0.0,
         limit: int = GROUP_LIMIT,
+        on_idle: Callable[[], None] = lambda: None,
     ) -> None:
+        """`linger` is how many seconds the first of a group waits for others to join it."""
         self._commit = commit
         self._key = key
+        self._parts = parts
+        self._linger = linger
         self._limit = limit
+        self._on_idle = on_idle
         self._waiting: deque[tuple[Work, asyncio.Future[Answer]]] = deque()
         self._carrier: asyncio.Task[None] | None = None
 
@@ -42,7 +55,10 @@ class GroupCommit(Generic[Work, Answer]):
 
     async def _carry(self) -> None:
         while self._waiting:
+            if self._linger:
+                await asyncio.sleep(self._linger)
             await self._settle(self._next_group())
+        self._on_idle()
 
     def _next_group(self) -> Group[Work, Answer]:
         group: list[tuple[Work, asyncio.Future[Answer]]] = []
@@ -68,10 +84,27 @@ class GroupCommit(Generic[Work, Answer]):
                     waiting.set_result(answer)
 
     async def _refuse(self, group: Group[Work, Answer], error: Exception) -> None:
-        if len(group) > 1 and not may_pass(error):  # one of them may be to blame
-            for one in group:
-                await self._settle([one])
+        if len(group) > 1 and self._parts(error):
+            await asyncio.gather(*(self._settle([one]) for one in group))
             return
         for _, waiting in group:
             if not waiting.done():
                 waiting.set_exception(error)
+
+
+class Lanes(Generic[Work, Answer]):
+    """Group commits beside each other, one per lane, for works that would only wait for each other."""
+
+    def __init__(self, open_lane: Callable[[str, Callable[[], None]], GroupCommit[Work, Answer]]) -> None:
+        """`open_lane` is given a lane's name and what to call when nobody is in it any more."""
+        self._open = open_lane
+        self._lanes: dict[str, GroupCommit[Work, Answer]] = {}
+
+    async def add(self, lane: str, work: Work) -> Answer:
+        """Commit the work with whatever else waits in its lane."""
+        if lane not in self._lanes:
+            self._lanes[lane] = self._open(lane, lambda: self._close(lane))
+        return await self._lanes[lane].add(work)
+
+    def _close(self, lane: str) -> None:
+        self._lanes.pop(lane, None)

@@ -63,6 +63,8 @@ def reachable() -> Iterator[None]:
 def _advice(error: BaseException) -> str:
     if _code(error).startswith(DISK_FULL):
         return "The database's disk is full: make room there; nothing is lost, and work goes on by itself."
+    if isinstance(error, PoolTimeoutError):
+        return "All our connections to the database are busy: work goes on by itself when one is free."
     kind = type(error).__name__
     if isinstance(error, DataError) or _code(error).startswith(NO_FIT):
         return (

@@ -1,16 +1,17 @@
 """Submission attempts: written before a claim leaves and closed when its answer is known."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.submission import Accepted, AccessDenied, AnswerLost, ProtocolMissing
 from persistence.database.dialect import among
-from persistence.repositories.noting import Noting
+from persistence.database.rows import row_of
+from persistence.repositories.noting import Note, Noting
 from persistence.tables import claims
 from persistence.tables import submission_attempts as attempts
 
@@ -40,10 +41,93 @@ class AttemptRow:
     started_at: datetime
     outcome: str | None
     result: dict[str, Any] | None
+    job_key: int = 0
+    undone_at: datetime | None = None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether it may have arrived without our knowing."""
+        return self.outcome in (None, AnswerLost.stored_as)
+
+    @property
+    def stands(self) -> bool:
+        """Whether the payer has not cancelled what it had of it."""
+        return self.undone_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All sends of a claim, in order."""
+
+    sends: tuple[AttemptRow, ...] = ()
+
+    @property
+    def last(self) -> int:
+        """The number of the last send, 0 before the first."""
+        return self.sends[-1].attempt if self.sends else 0
+
+    @property
+    def answer_was_lost(self) -> bool:
+        """Whether any send may have arrived without our knowing, and was not undone since."""
+        return any(send.is_lost and send.stands for send in self.sends)
+
+    @property
+    def was_undone(self) -> bool:
+        """Whether the payer has cancelled a send."""
+        return any(not send.stands for send in self.sends)
+
+    @property
+    def accepted_protocol(self) -> str | None:
+        """The number of an acceptance that the payer has not cancelled since, if there is one."""
+        taken = (send for send in reversed(self.sends) if send.outcome == Accepted.stored_as and send.stands)
+        results = (send.result for send in taken)
+        return next((str(r["protocolNumber"]) for r in results if r and r.get("protocolNumber")), None)
+
+    def of_job(self, job_key: int) -> AttemptRow | None:
+        """The last send that this job made, if any; a new broker counts its keys anew."""
+        return next((send for send in reversed(self.sends) if send.job_key == job_key), None)
+
+    def was_denied(self, *, before: int) -> bool:
+        """Whether the payer denied us access at an earlier send."""
+        return any(s.attempt < before and s.outcome == AccessDenied.stored_as for s in self.sends)
+
+    def is_undone(self, attempt: int) -> bool:
+        """Whether the payer has cancelled this send."""
+        return any(send.attempt == attempt and not send.stands for send in self.sends)
+
+    def answered(self, attempt: int, result: AttemptResult) -> "History":
+        """The same with the answer to a send."""
+        return History(
+            tuple(
+                replace(send, outcome=result.outcome, result=result.facts)
+                if send.attempt == attempt
+                else send
+                for send in self.sends
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """A send that is about to begin."""
+
+    claim_id: str
+    attempt: int
+    job_key: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a send."""
+
+    claim_id: str
+    attempt: int
+    result: AttemptResult
+    at: datetime
 
 
 _LEFT = attempts.c.outcome.is_(None) | (attempts.c.outcome != NOT_SENT)
-_ROW = (attempts.c.attempt, attempts.c.started_at, attempts.c.outcome, attempts.c.result)
+_ROW = tuple(attempts.c[name] for name in AttemptRow.__dataclass_fields__)
 
 
 class Attempts:
@@ -53,61 +137,61 @@ class Attempts:
         self._connection = connection
         self._notes = notes
 
+    async def history(self, claim_id: str) -> History:
+        """The claim's sends."""
+        return (await self.histories([claim_id]))[claim_id]
+
+    async def histories(self, claim_ids: Collection[str]) -> Mapping[str, History]:
+        """The sends of several claims; a claim that was never sent has an empty history."""
+        query = select(attempts.c.claim_id, *_ROW).order_by(attempts.c.claim_id, attempts.c.attempt)
+        mine = among(self._connection, attempts.c.claim_id, claim_ids)
+        sends: dict[str, list[AttemptRow]] = {claim_id: [] for claim_id in claim_ids}
+        for claim_id, *row in await self._connection.execute(query.where(mine)):
+            sends[claim_id].append(AttemptRow(*row))
+        return {claim_id: History(tuple(rows)) for claim_id, rows in sends.items()}
+
     async def of_job(self, job_key: int, claim_id: str) -> AttemptRow | None:
-        """The last send of the claim that this job made, if any; a new broker counts its keys anew."""
-        mine = (attempts.c.job_key == job_key) & (attempts.c.claim_id == claim_id)
-        query = select(*_ROW).where(mine).order_by(attempts.c.attempt.desc()).limit(1)
-        row = (await self._connection.execute(query)).one_or_none()
-        return None if row is None else AttemptRow(*row)
+        """The last send of the claim that this job made, if any."""
+        return (await self.history(claim_id)).of_job(job_key)
 
     async def start(self, claim_id: str, job_key: int, *, now: datetime) -> int:
         """Record that the claim is about to leave, sealed; returns the number of this send, from 1."""
-        last = await self._connection.scalar(
-            select(func.max(attempts.c.attempt)).where(attempts.c.claim_id == claim_id)
-        )
-        number = (last or 0) + 1
-        row = {"claim_id": claim_id, "attempt": number, "job_key": job_key, "started_at": now}
-        await self._connection.execute(insert(attempts).values(row))
-        await self._notes.add(claim_id, SENDING, {"send": number, "job": str(job_key)}, now=now)
+        number = (await self.history(claim_id)).last + 1
+        await self.start_all([Leaving(claim_id, number, job_key)], now=now)
         return number
+
+    async def start_all(self, leaving: Sequence[Leaving], *, now: datetime) -> None:
+        """Record that claims are about to leave, sealed."""
+        rows = [row_of(one) | {"started_at": now} for one in leaving]
+        await self._connection.execute(insert(attempts), rows)
+        await self._notes.add_all(
+            Note(one.claim_id, SENDING, {"send": one.attempt, "job": str(one.job_key)}, now)
+            for one in leaving
+        )
 
     async def finish(self, claim_id: str, attempt: int, result: AttemptResult, *, now: datetime) -> None:
         """Record what came of a send."""
-        await self._connection.execute(
-            update(attempts)
-            .where(attempts.c.claim_id == claim_id, attempts.c.attempt == attempt)
-            .values(outcome=result.outcome, result=result.facts, finished_at=now)
-        )
+        await self.finish_all([Answer(claim_id, attempt, result, now)])
+
+    async def finish_all(self, answers: Iterable[Answer]) -> None:
+        """Record what came of several sends."""
+        mine = (attempts.c.claim_id == bindparam("of")) & (attempts.c.attempt == bindparam("number"))
+        told = update(attempts).where(mine)
+        rows = [
+            {"of": one.claim_id, "number": one.attempt, "outcome": one.result.outcome}
+            | {"result": one.result.facts, "finished_at": one.at}
+            for one in answers
+        ]
+        await self._connection.execute(told, rows)
 
     async def take_back(self, claim_id: str, attempt: int) -> None:
         """Nothing left after all: as if the send had not been begun."""
         mine = (attempts.c.claim_id == claim_id) & (attempts.c.attempt == attempt)
         await self._connection.execute(delete(attempts).where(mine, attempts.c.outcome.is_(None)))
 
-    async def of_claim(self, claim_id: str) -> Sequence[AttemptRow]:
-        """The claim's sends in order."""
-        query = select(*_ROW).where(attempts.c.claim_id == claim_id).order_by(attempts.c.attempt)
-        return [AttemptRow(*row) for row in await self._connection.execute(query)]
-
-    async def answer_was_lost(self, claim_id: str, *, before: int = EVERY_SEND) -> bool:
-        """Whether any earlier send may have arrived without our knowing, and was not undone since."""
-        lost = attempts.c.outcome.is_(None) | (attempts.c.outcome == AnswerLost.stored_as)
-        standing = _sends(claim_id, before) & attempts.c.undone_at.is_(None)
-        return bool(await self._connection.scalar(select(func.count()).where(standing, lost)))
-
     async def may_have_arrived(self, claim_id: str) -> bool:
         """Whether the payer took a send of the claim, or may have taken one, and has not undone it since."""
         return bool(await self._connection.scalar(select(func.count()).where(standing_arrival(claim_id))))
-
-    async def accepted_protocol(self, claim_id: str) -> str | None:
-        """The number of an acceptance that the payer has not cancelled since, if there is one."""
-        query = (
-            select(attempts.c.result)
-            .where(standing_arrival(claim_id), attempts.c.outcome == Accepted.stored_as)
-            .order_by(attempts.c.attempt.desc())
-        )
-        results = (await self._connection.execute(query)).scalars()
-        return next((str(r["protocolNumber"]) for r in results if r and r.get("protocolNumber")), None)
 
     async def undo(self, claim_id: str, *, before: int, now: datetime) -> None:
         """Note the payer's word that it has cancelled what arrived before a send."""
@@ -118,16 +202,6 @@ class Attempts:
         """The same of later sends that it took, or may have: they were under way before its word came."""
         later = standing_arrival(claim_id) & (attempts.c.attempt > after)
         await self._connection.execute(update(attempts).where(later).values(undone_at=now))
-
-    async def was_undone(self, claim_id: str, *, before: int) -> bool:
-        """Whether the payer has cancelled an earlier send."""
-        undone = _sends(claim_id, before) & attempts.c.undone_at.is_not(None)
-        return bool(await self._connection.scalar(select(func.count()).where(undone)))
-
-    async def was_denied(self, claim_id: str, *, before: int) -> bool:
-        """Whether the payer denied us access at an earlier send of the claim."""
-        denied = _sends(claim_id, before) & (attempts.c.outcome == AccessDenied.stored_as)
-        return bool(await self._connection.scalar(select(func.count()).where(denied)))
 
     async def claimed_protocol(self, claim_id: str) -> str | None:
         """The protocol number that the last damaged answer to the claim names, if any does."""

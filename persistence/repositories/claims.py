@@ -1,7 +1,7 @@
 """Claims: one row each, saying where it stands."""
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, get_args
 
@@ -51,6 +51,11 @@ class ClaimRow:
     guides_of: str | None = None
     incident: StuckJob | None = None
     process_instance_key: int | None = None
+
+    def moved(self, state: ClaimState, *, now: datetime, **changes: Any) -> "ClaimRow":
+        """The claim in another state; a wait belongs to one only, and who moves a claim ends its incident."""
+        values: dict[str, Any] = {"state": state, "updated_at": now, "next_retry_time": None}
+        return replace(self, incident=None, **(values | changes))
 
     def standing(self, protocol_number: str | None) -> Standing:
         """The claim as rules see it, with the number of an acceptance that stands."""
@@ -104,6 +109,11 @@ class Move:
     updated_at: datetime
 
 
+_BY_SENDS = (
+    *("payer_id", "state", "next_retry_time", "protocol_number", "reason", "updated_at"),
+    "process_instance_key",
+)
+"""What sends change of a claim."""
 _MOVED: dict[str, object] = {
     name: bindparam(f"to_{name}")
     for name in Move.__dataclass_fields__
@@ -147,11 +157,29 @@ class Claims:
         row = (await self._connection.execute(query)).one_or_none()
         return None if row is None else _claim(row)
 
-    async def lock_all(self, claim_ids: Collection[str]) -> None:
+    async def lock_all(self, claim_ids: Collection[str]) -> Mapping[str, ClaimRow]:
+        """Those of the claims that are known, ours alone until the transaction ends."""
+        mine = among(self._connection, claims.c.claim_id, claim_ids)
+        query = select(claims).where(mine).order_by(claims.c.claim_id).with_for_update()
+        return {row.claim_id: _claim(row) for row in await self._connection.execute(query)}
+
+    async def lock_rows(self, claim_ids: Collection[str]) -> None:
         """Keep the rows of several claims, in their order; on SQLite one writes at a time anyway."""
         if self._connection.dialect.name == "postgresql":
             these = select(claims.c.claim_id).where(among(self._connection, claims.c.claim_id, claim_ids))
             await self._connection.execute(these.order_by(claims.c.claim_id).with_for_update())
+
+    async def save_all(self, rows: Iterable[ClaimRow]) -> None:
+        """Keep claims that this transaction has locked and moved."""
+        statement = update(claims).where(claims.c.claim_id == bindparam("of")).values(incident=null())
+        saved = [{"of": row.claim_id} | {name: getattr(row, name) for name in _BY_SENDS} for row in rows]
+        await self._connection.execute(statement, saved)
+
+    async def add_all(self, rows: Iterable[ClaimRow]) -> None:
+        """Create claims that are known to their process alone."""
+        new = insert_into(self._connection, claims).on_conflict_do_nothing()
+        names = ("claim_id", "created_at", *_BY_SENDS)
+        await self._connection.execute(new, [{name: getattr(row, name) for name in names} for row in rows])
 
     async def was_handed_in(self, claim_id: str) -> bool:
         """Whether the claim came in with a file, also when that is not kept any more."""

@@ -1,16 +1,16 @@
 """RN-IdempotencyRecord: an operation runs once; who comes second gets its result, or waits."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, delete, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.database.canonical import fingerprint
-from persistence.database.dialect import insert_into
+from persistence.database.dialect import among, insert_into
 from persistence.tables import idempotency_records as records
 from persistence.wrong_clock import latest_end, tell_shortened
 
@@ -94,9 +94,17 @@ class IdempotencyRecord:
 class StartedOperation:
     """The operation is ours to run."""
 
-    record_id: int
+    idempotency_key: str
     retry_count: int
     lease_expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MayStart:
+    """The operation may start, for the first time or once more."""
+
+    retry_count: int = 0
+    is_new: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +132,23 @@ class RetriesExhausted:
 Beginning = StartedOperation | Cached | InProgress | RetriesExhausted
 
 
+def standing(
+    known: IdempotencyRecord | None, terms: OperationTerms, now: datetime
+) -> MayStart | Cached | InProgress | RetriesExhausted:
+    """Whether an operation may start, by the record of an earlier start if there is one."""
+    if known is None:
+        return MayStart()
+    if known.is_running(now):
+        return InProgress(known.lease_expires_at)
+    if known.is_expired(now):
+        return MayStart(is_new=False)
+    if known.status is OperationStatus.SUCCESS and known.result_data is not None:
+        return Cached(known.result_data)
+    if not known.can_retry(terms.max_retries):
+        return RetriesExhausted(known.retry_count, known.error_message)
+    return MayStart(known.retry_count + 1, is_new=False)
+
+
 class IdempotencyRecords:
     """Records by key, by process instance, by age; the unique index settles every race."""
 
@@ -132,12 +157,20 @@ class IdempotencyRecords:
 
     async def begin(self, key: OperationKey, terms: OperationTerms, *, now: datetime) -> Beginning:
         """Start the operation, or say why not."""
-        if (fresh := await self._insert(key, terms, now)) is not None:
-            return StartedOperation(fresh, 0, now + terms.lease)
+        if await self._insert(key, terms, now):
+            return StartedOperation(key.text, 0, now + terms.lease)
         known = await self.find_by_key(key.text, lock=True)
         if known is None:  # cleaned up between the two statements
             return InProgress(now)
-        return await self._begin_again(await self._shortened(known, terms, now), terms, now)
+        found = standing(await self._shortened(known, terms, now), terms, now)
+        return await self.start_again(key, found, terms, now=now) if isinstance(found, MayStart) else found
+
+    async def known(
+        self, keys: Collection[str], terms: OperationTerms, *, now: datetime
+    ) -> Mapping[str, IdempotencyRecord]:
+        """The records of those of the operations that were started before, locked."""
+        found = await self._find(among(self._connection, records.c.idempotency_key, keys), lock=True)
+        return {record.idempotency_key: await self._shortened(record, terms, now) for record in found}
 
     async def _shortened(
         self, known: IdempotencyRecord, terms: OperationTerms, now: datetime
@@ -151,48 +184,33 @@ class IdempotencyRecords:
         tell_shortened(known.operation_name, latest, process=known.process_instance_id)
         return replace(known, lease_expires_at=latest)
 
-    async def _begin_again(self, known: IdempotencyRecord, terms: OperationTerms, now: datetime) -> Beginning:
-        if known.is_running(now):
-            return InProgress(known.lease_expires_at)
-        if known.is_expired(now):
-            return await self._restart(known, terms, now, retry_count=0)
-        if known.status is OperationStatus.SUCCESS and known.result_data is not None:
-            return Cached(known.result_data)
-        if not known.can_retry(terms.max_retries):
-            return RetriesExhausted(known.retry_count, known.error_message)
-        return await self._restart(known, terms, now, retry_count=known.retry_count + 1)
+    async def start_all(
+        self, keys: Sequence[OperationKey], terms: OperationTerms, *, now: datetime
+    ) -> Sequence[StartedOperation]:
+        """Start operations without a record; when somebody else starts one meanwhile it is an error."""
+        await self._connection.execute(insert(records), [_fresh_row(key, terms, now) for key in keys])
+        return [StartedOperation(key.text, 0, now + terms.lease) for key in keys]
 
-    async def _insert(self, key: OperationKey, terms: OperationTerms, now: datetime) -> int | None:
-        row = {
-            "idempotency_key": key.text,
-            "process_instance_id": key.process_instance_id,
-            "activity_id": key.activity_id,
-            "operation_name": key.operation_name,
-            "status": OperationStatus.PENDING,
-            "retry_count": 0,
-            "created_at": now,
-            "updated_at": now,
-            "expires_at": now + terms.ttl,
-            "lease_expires_at": now + terms.lease,
-        }
-        statement = insert_into(self._connection, records).values(row)
+    async def _insert(self, key: OperationKey, terms: OperationTerms, now: datetime) -> bool:
+        statement = insert_into(self._connection, records).values(_fresh_row(key, terms, now))
         unless_known = statement.on_conflict_do_nothing(index_elements=[records.c.idempotency_key])
-        found: int | None = await self._connection.scalar(unless_known.returning(records.c.id))
-        return found
+        return (await self._connection.execute(unless_known)).rowcount == 1
 
-    async def _restart(
-        self, known: IdempotencyRecord, terms: OperationTerms, now: datetime, *, retry_count: int
+    async def start_again(
+        self, key: OperationKey, may: MayStart, terms: OperationTerms, *, now: datetime
     ) -> StartedOperation:
+        """Start an operation that has a record."""
         values = {
             "status": OperationStatus.PENDING,
             "result_data": None,
-            "retry_count": retry_count,
+            "retry_count": may.retry_count,
             "updated_at": now,
             "expires_at": now + terms.ttl,
             "lease_expires_at": now + terms.lease,
         }
-        await self._connection.execute(update(records).where(records.c.id == known.id).values(values))
-        return StartedOperation(known.id, retry_count, now + terms.lease)
+        mine = records.c.idempotency_key == key.text
+        await self._connection.execute(update(records).where(mine).values(values))
+        return StartedOperation(key.text, may.retry_count, now + terms.lease)
 
     async def mark_success(self, started: StartedOperation, result_data: str, *, now: datetime) -> bool:
         """Keep the (encrypted) result; whoever comes next gets it. False when the lease was lost."""
@@ -200,6 +218,17 @@ class IdempotencyRecords:
         return await self._settle(
             started, status=success, result_data=result_data, error_message=None, updated_at=now
         )
+
+    async def mark_all(self, results: Iterable[tuple[StartedOperation, str]], *, now: datetime) -> None:
+        """Keep the (encrypted) results of several."""
+        held = records.c.lease_expires_at == bindparam("held")
+        statement = update(records).where(records.c.idempotency_key == bindparam("of"), held)
+        values = {"status": OperationStatus.SUCCESS, "error_message": None, "updated_at": now}
+        rows = [
+            values | {"of": started.idempotency_key, "held": started.lease_expires_at, "result_data": result}
+            for started, result in results
+        ]
+        await self._connection.execute(statement, rows)
 
     async def mark_failed(self, started: StartedOperation, error_message: str, *, now: datetime) -> bool:
         """Keep why it failed; it may start again. False when the lease was lost."""
@@ -270,7 +299,23 @@ class IdempotencyRecords:
 
 def _held_by(started: StartedOperation) -> tuple[ColumnElement[bool], ...]:
     """The record, while nobody else has taken it over."""
-    return records.c.id == started.record_id, records.c.lease_expires_at == started.lease_expires_at
+    mine = records.c.idempotency_key == started.idempotency_key
+    return mine, records.c.lease_expires_at == started.lease_expires_at
+
+
+def _fresh_row(key: OperationKey, terms: OperationTerms, now: datetime) -> dict[str, object]:
+    return {
+        "idempotency_key": key.text,
+        "process_instance_id": key.process_instance_id,
+        "activity_id": key.activity_id,
+        "operation_name": key.operation_name,
+        "status": OperationStatus.PENDING,
+        "retry_count": 0,
+        "created_at": now,
+        "updated_at": now,
+        "expires_at": now + terms.ttl,
+        "lease_expires_at": now + terms.lease,
+    }
 
 
 def _record(row: Row[Any]) -> IdempotencyRecord:

@@ -8,7 +8,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.database.rows import row_of
-from persistence.repositories.noting import Noting
+from persistence.repositories.noting import Note, Noting
 from persistence.tables import claim_events as events
 
 RETRY_SCHEDULED = "retry_scheduled"
@@ -46,9 +46,13 @@ class Journal:
 
     async def write(self, claim_id: str, event: str, detail: str, *, now: datetime) -> None:
         """Append an entry, and note it in the claim's audit trail."""
-        row = {"claim_id": claim_id, "at": now, "event": event, "detail": detail}
-        await self._connection.execute(insert(events).values(row))
-        await self._notes.add(claim_id, event, {"detail": detail}, now=now)
+        await self.write_several([JournalNote(claim_id, now, event, detail)])
+
+    async def write_several(self, notes: Sequence[JournalNote]) -> None:
+        """Append entries, and note each in its claim's audit trail."""
+        if notes:
+            await self.write_all(notes)
+            await self._notes.add_all(Note(n.claim_id, n.event, {"detail": n.detail}, n.at) for n in notes)
 
     async def write_all(self, notes: Iterable[JournalNote]) -> None:
         """Append the entries of decisions, which the trail holds already."""

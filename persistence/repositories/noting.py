@@ -1,8 +1,19 @@
 """What repositories ask of the audit trail, which stands above them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What happened, for the end of a chain."""
+
+    chain: str
+    event: str
+    facts: Mapping[str, object]
+    at: datetime
 
 
 class Noting(Protocol):
@@ -10,3 +21,6 @@ class Noting(Protocol):
 
     async def add(self, chain: str, event: str, facts: Mapping[str, object], *, now: datetime) -> None:
         """Append what happened."""
+
+    async def add_all(self, notes: Iterable[Note]) -> None:
+        """Append several things that happened, each to its chain, in their order."""

@@ -1,6 +1,7 @@
 """Payers as all workers share them: status under lock, claims that wait, sends that are under way."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,12 +10,22 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.payer_status import PayerState, PayerStatus
 from domain.slots import Slot, Wait
-from persistence.database.dialect import insert_into
+from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
 from persistence.tables import payer_sends as sends
 from persistence.tables import payer_status as statuses
 from persistence.tables import payer_waits as waits
 from persistence.wrong_clock import latest_end, tell_shortened
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """A send that has begun, and until when it counts if nobody says that it has ended."""
+
+    claim_id: str
+    attempt: int
+    payer_id: str
+    until: datetime
 
 
 class Payers:
@@ -55,16 +66,23 @@ class Payers:
 
     async def send_began(self, claim_id: str, attempt: int, payer_id: str, *, until: datetime) -> None:
         """Count a send as under way."""
-        row = {"claim_id": claim_id, "attempt": attempt, "payer_id": payer_id, "until": until}
-        await self._connection.execute(
-            insert_into(self._connection, sends).values(row).on_conflict_do_nothing()
-        )
+        await self.sends_began([UnderWay(claim_id, attempt, payer_id, until)])
+
+    async def sends_began(self, begun: Iterable[UnderWay]) -> None:
+        """Count sends as under way."""
+        new = insert_into(self._connection, sends).on_conflict_do_nothing()
+        await self._connection.execute(new, [row_of(one) for one in begun])
 
     async def send_under_way(self, claim_id: str, *, now: datetime) -> datetime | None:
-        """Until when a send of the claim may be under way, if one is; questions about it are none."""
-        mine = (sends.c.claim_id == claim_id) & (sends.c.attempt > 0) & (sends.c.until > now)
-        until: datetime | None = await self._connection.scalar(select(func.max(sends.c.until)).where(mine))
-        return until
+        """Until when a send of the claim may be under way, if one is."""
+        return (await self.sends_under_way([claim_id], now=now)).get(claim_id)
+
+    async def sends_under_way(self, claim_ids: Collection[str], *, now: datetime) -> Mapping[str, datetime]:
+        """Until when sends of these claims may be under way; questions about them are none."""
+        mine = among(self._connection, sends.c.claim_id, claim_ids)
+        running = mine & (sends.c.attempt > 0) & (sends.c.until > now)
+        query = select(sends.c.claim_id, func.max(sends.c.until)).where(running).group_by(sends.c.claim_id)
+        return {row[0]: row[1] for row in await self._connection.execute(query)}
 
     async def shorten_sends(
         self, of: str, *, claim_id: str | None = None, now: datetime, longest: timedelta
@@ -78,27 +96,43 @@ class Payers:
 
     async def send_ended(self, claim_id: str, attempt: int) -> None:
         """Count it no more."""
-        mine = delete(sends).where(sends.c.claim_id == claim_id, sends.c.attempt == attempt)
-        await self._connection.execute(mine)
+        await self.sends_ended([(claim_id, attempt)])
+
+    async def sends_ended(self, ended: Iterable[tuple[str, int]]) -> None:
+        """Count sends no more."""
+        mine = (sends.c.claim_id == bindparam("of")) & (sends.c.attempt == bindparam("number"))
+        rows = [{"of": claim_id, "number": attempt} for claim_id, attempt in ended]
+        await self._connection.execute(delete(sends).where(mine), rows)
 
     async def wait_of(self, claim_id: str) -> Wait | None:
         """The claim's wait, if it has one."""
-        found = await self._connection.execute(select(waits).where(waits.c.claim_id == claim_id))
-        row = found.one_or_none()
-        return None if row is None else _wait(row)
+        return (await self.waits_of([claim_id])).get(claim_id)
+
+    async def waits_of(self, claim_ids: Collection[str]) -> Mapping[str, Wait]:
+        """The waits of those of these claims that have one."""
+        query = select(waits).where(among(self._connection, waits.c.claim_id, claim_ids))
+        return {row.claim_id: _wait(row) for row in await self._connection.execute(query)}
 
     async def hold(self, wait: Wait) -> None:
         """Let a claim wait; it keeps the moment it began to."""
-        row = row_of(wait)
-        statement = insert_into(self._connection, waits).values(row)
-        changes = {name: value for name, value in row.items() if name not in ("claim_id", "since")}
-        await self._connection.execute(
-            statement.on_conflict_do_update(index_elements=[waits.c.claim_id], set_=changes)
-        )
+        await self.hold_all([wait])
+
+    async def hold_all(self, held: Iterable[Wait]) -> None:
+        """Let claims wait; each keeps the moment it began to."""
+        new = insert_into(self._connection, waits)
+        kept = ("claim_id", "since")
+        changes = {column.name: new.excluded[column.name] for column in waits.c if column.name not in kept}
+        statement = new.on_conflict_do_update(index_elements=[waits.c.claim_id], set_=changes)
+        await self._connection.execute(statement, [row_of(wait) for wait in held])
 
     async def release(self, claim_id: str) -> None:
         """The claim waits no more."""
-        await self._connection.execute(delete(waits).where(waits.c.claim_id == claim_id))
+        await self.release_all([claim_id])
+
+    async def release_all(self, claim_ids: Collection[str]) -> None:
+        """The claims wait no more."""
+        gone = delete(waits).where(among(self._connection, waits.c.claim_id, claim_ids))
+        await self._connection.execute(gone)
 
     async def count_waiting(self, payer_id: str) -> int:
         """How many claims wait for the payer."""

@@ -2,13 +2,14 @@
 
 import asyncio
 import zlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from persistence.database.dialect import insert_into
+from persistence.database.dialect import among, insert_into
 from persistence.encryption.cipher import Cipher, CipherError
 from persistence.encryption.keyed_hashes import key_name
 from persistence.tables import claim_payloads as payloads
@@ -66,6 +67,12 @@ class Payloads:
         """The claim's file, or None."""
         query = select(payloads.c.ciphertext).where(payloads.c.claim_id == claim_id)
         return await self._connection.scalar(query)
+
+    async def find_all(self, claim_ids: Collection[str]) -> Mapping[str, str]:
+        """The files of those of the claims that have one."""
+        query = select(payloads.c.claim_id, payloads.c.ciphertext)
+        mine = among(self._connection, payloads.c.claim_id, claim_ids)
+        return {row.claim_id: row.ciphertext for row in await self._connection.execute(query.where(mine))}
 
     async def opened(self, claim_id: str, cipher: Cipher) -> bytes | None:
         """The claim's file in clear, or None; a CipherError as `open_payload` raises it."""

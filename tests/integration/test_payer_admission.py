@@ -165,7 +165,7 @@ async def test_refused_credentials_are_one_incident_that_may_be_retried_as_often
     scene.answer = Accepted("P-1")
     assert isinstance(await scene.submit(1), Complete)
     async with scene.store.reading() as tx:
-        assert await tx.attempts.answer_was_lost("CLM-D-1", before=99) is False
+        assert (await tx.attempts.history("CLM-D-1")).answer_was_lost is False
 
 
 async def test_a_worker_that_died_after_admission_holds_its_place_until_its_time_is_over(

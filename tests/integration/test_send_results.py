@@ -116,7 +116,7 @@ async def test_a_file_that_cannot_be_opened_is_no_send(scene: Scene) -> None:
     assert "ENCRYPTION_KEYS" in outcome.message
     assert scene.sent == []
     async with scene.store.reading() as tx:
-        assert not await tx.attempts.answer_was_lost("CLM-D-1")
+        assert not (await tx.attempts.history("CLM-D-1")).answer_was_lost
 
 
 @pytest.mark.parametrize(

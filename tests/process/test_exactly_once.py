@@ -92,8 +92,8 @@ async def _prove(app: App, simulator: Simulator, claims: Sequence[ClaimRow]) -> 
 async def _prove_one(app: App, claim: ClaimRow, sends: Sequence[LedgerEntry]) -> None:
     """The right protocol; or the answer that carried it was lost, or died with the worker that held it."""
     [taken] = [entry for entry in sends if entry.verdict == TAKEN]
-    attempts = await app.store.look(lambda tx: tx.attempts.of_claim(claim.claim_id))
-    died = sum(attempt.outcome is None for attempt in attempts)
+    history = await app.store.look(lambda tx: tx.attempts.history(claim.claim_id))
+    died = sum(attempt.outcome is None for attempt in history.sends)
     refusals = sum(entry.verdict == KNOWN and entry.answered for entry in sends)
     assert refusals <= 1 + died  # what the payer is known to have is not sent again
     if claim.state is ClaimState.ACCEPTED:

@@ -119,7 +119,7 @@ async def test_a_late_answer_of_an_earlier_send_overwrites_nothing_newer(
     await first
     assert await desk.row() == before
     async with desk.store.reading() as tx:
-        sends = await tx.attempts.of_claim(CLAIM)
+        sends = (await tx.attempts.history(CLAIM)).sends
     assert all(send.outcome for send in sends)
 
 

@@ -67,8 +67,8 @@ async def test_the_claim_waits_without_an_attempt_and_the_payer_is_not_blamed(sc
     status = await scene.status()
     assert (status.state, status.failures) == (PayerState.CLOSED, 0)
     async with scene.store.reading() as tx:
-        assert await tx.attempts.of_claim("CLM-D-1") == []
-        assert not await tx.attempts.answer_was_lost("CLM-D-1")
+        assert (await tx.attempts.history("CLM-D-1")).sends == ()
+        assert not (await tx.attempts.history("CLM-D-1")).answer_was_lost
         assert await tx.payers.in_flight(PAYER, now=scene.moment) == 0
     scene.answer = Accepted("P-1")
     assert await scene.submit(1) == Complete({"protocolNumber": "P-1"})

@@ -36,6 +36,10 @@ class Scene:
     woken: list[str] = field(default_factory=list)
     settings: Mapping[str, PayerSettings] = field(default_factory=dict)
     trouble: Exception | None = None
+    pauses: list[float] = field(default_factory=list)
+
+    async def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
 
     async def now(self) -> datetime:
         return self.moment
@@ -67,7 +71,13 @@ class Scene:
     def handler(self, job_type: str) -> JobHandler:
         cipher, limits = cipher_of(new_key("k1")), self.payer_limits
         given = services(
-            self.store, payer=self, clock=self, cipher=cipher, waker=self.waker, payer_limits=limits
+            self.store,
+            payer=self,
+            clock=self,
+            cipher=cipher,
+            waker=self.waker,
+            payer_limits=limits,
+            pause=self.pause,
         )
         handlers = all_handlers(given)
         [found] = [handler for handler in handlers if handler.type == job_type]

@@ -1,11 +1,13 @@
 """Intake: a file becomes a claim, once, whatever breaks in between.
 
-Row, file and journal are one commit; the message that starts the process follows. When it does not, the
-claim stays RECEIVED: handing the file in again sends the message again, and so does `start_received`.
+Row, file and journal are one commit, which files of one moment share; the message that starts the process
+follows. When it does not, the claim stays RECEIVED: handing the file in again sends the message again, and so
+does `start_received`.
 """
 
 import asyncio
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -13,8 +15,9 @@ from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
 from domain.ports import Clock
-from domain.refusals import conflict
+from domain.refusals import Refusal, conflict
 from gateways.zeebe.commands import ZeebeCommands
+from persistence.database.group_commit import GroupCommit
 from persistence.encryption.cipher import Cipher, CipherError
 from persistence.repositories.claims import Arrival, ClaimRow
 from persistence.repositories.guides import kept_guides
@@ -51,14 +54,28 @@ class KnownClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class _Coming:
+    """A file that is to become a claim."""
+
+    checked: CheckedFile
+    sealed: SealedFile
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Intake:
-    """Takes claims in."""
+    """Takes claims in; those that come at the same moment share a commit."""
 
     store: Store
     commands: ZeebeCommands
     clock: Clock
     reader: Reader
     batches: Batches
+    _receiving: GroupCommit[_Coming, ClaimRow | Refusal | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        group = GroupCommit(self._receive_all, key=lambda coming: coming.checked.arrival.claim_id)
+        object.__setattr__(self, "_receiving", group)
 
     @property
     def cipher(self) -> Cipher:
@@ -70,7 +87,9 @@ class Intake:
         now = await self.clock.now()
         checked = await self._by_known_id(await self.reader.look_over(file, now))
         arrival, sealed = checked.arrival, await self._sealed(checked, file.data)
-        known = await self.store.run(lambda tx: self._receive(tx, checked, sealed, now))
+        known = await self._receiving.add(_Coming(checked, sealed, now))
+        if isinstance(known, Refusal):
+            raise known
         if known is None:
             await start(self.commands, Ready(arrival.claim_id, arrival.payer_id, arrival.deadline))
             return NewClaim(ClaimId(arrival.claim_id), arrival.deadline)
@@ -151,16 +170,31 @@ class Intake:
         ready = Ready(claim.claim_id, claim.payer_id, claim.deadline)
         return await start(self.commands, ready, age=now - (claim.created_at or claim.updated_at))
 
-    async def _receive(
-        self, tx: Transaction, checked: CheckedFile, sealed: SealedFile, now: datetime
-    ) -> ClaimRow | None:
+    async def _receive_all(self, coming: Sequence[_Coming]) -> Sequence[ClaimRow | Refusal | None]:
+        """Keep new claims in the order of their payers, whom each locks."""
+        order = sorted(range(len(coming)), key=lambda place: coming[place].checked.examined.registro_ans)
+
+        async def receive(tx: Transaction) -> dict[int, ClaimRow | Refusal | None]:
+            return {place: await self._received(tx, coming[place]) for place in order}
+
+        received = await self.store.run(receive)
+        return [received[place] for place in range(len(coming))]
+
+    async def _received(self, tx: Transaction, coming: _Coming) -> ClaimRow | Refusal | None:
+        """A refusal comes before anything is kept: the others of the commit need not know."""
+        try:
+            return await self._receive(tx, coming)
+        except Refusal as refused:
+            return refused
+
+    async def _receive(self, tx: Transaction, coming: _Coming) -> ClaimRow | None:
         """Keep a new claim; the one that is known already, if any."""
-        arrival, examined = checked.arrival, checked.examined
+        arrival, examined, now = coming.checked.arrival, coming.checked.examined, coming.now
         known = await tx.claims.find(arrival.claim_id)
         if known is None:
-            await self.batches.require_new(tx, checked, now)
+            await self.batches.require_new(tx, coming.checked, now)
             await tx.claims.receive(arrival, now=now)
-            await tx.payloads.put(arrival.claim_id, sealed, now=now)
+            await tx.payloads.put(arrival.claim_id, coming.sealed, now=now)
             await tx.guides.keep(arrival, kept_guides(self.cipher, examined.guide_numbers))
             due = iso_time(arrival.deadline)
             detail = f"batch {examined.batch_number}, guides: {examined.guides}, due {due}"

@@ -85,10 +85,10 @@ def protocol_number(text: str) -> str:
 
 async def whether_at_payer(tx: Transaction, claim_id: str) -> AtPayer:
     """Whether the claim's payer has it, by its last review and its sends."""
-    if await tx.attempts.accepted_protocol(claim_id):
+    sends = await tx.attempts.history(claim_id)
+    if sends.accepted_protocol:
         return AtPayer.YES
-    reviews = await tx.reviews.of_claim(claim_id)
-    lost = await tx.attempts.answer_was_lost(claim_id)
+    reviews, lost = await tx.reviews.of_claim(claim_id), sends.answer_was_lost
     return at_payer(reviews[-1].reason if reviews else None, answer_was_lost=lost)
 
 

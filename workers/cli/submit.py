@@ -1,15 +1,16 @@
 """`reenvio claim submit`: hands in files, one or a folder full, and says what became of each."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress
 
 from domain.errors import Trouble
 from domain.refusals import Refusal
@@ -25,6 +26,9 @@ from workers.config.settings import Settings, read_settings
 from workers.payers.channels import open_channels
 from workers.policy import PolicySource
 
+AT_ONCE, REFUSED = 16, "refused"
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 HandIn = Callable[[ClaimFile], Awaitable[tuple[str, str]]]
 """Does something with a file; in one word and in one sentence what."""
 
@@ -84,13 +88,13 @@ def _submit(files: Sequence[Path], wish: Wish) -> int:
         outcome.update(await _each(files, wish, limit, lambda file: _hand_in(app.intake, file)))
 
     with_app(go, opened=claims_flowing)
-    return outcome["refused"]
+    return outcome[REFUSED]
 
 
 def _check(files: Sequence[Path], wish: Wish) -> int:
     settings = read_settings()
     configure_logs("error", settings.logs.format)
-    return asyncio.run(_check_each(files, wish, settings))["refused"]
+    return asyncio.run(_check_each(files, wish, settings))[REFUSED]
 
 
 async def _check_each(files: Sequence[Path], wish: Wish, settings: Settings) -> Counter[str]:
@@ -124,17 +128,56 @@ async def _each(files: Sequence[Path], wish: Wish, limit: int, hand_in: HandIn) 
     out, err = Console(), Console(stderr=True)
     counts: Counter[str] = Counter()
     quiet = len(files) == 1 or not err.is_terminal
-    for file in track(files, "claims", console=err, transient=True, disable=quiet):
-        try:
-            word, sentence = await hand_in(wish.claim_file(read_file(file, limit)))
-            say(out, f"{file} {sentence}.")
-        except (Refusal, FileTrouble) as refused:
-            word = "refused"
-            say(err, str(refused) if isinstance(refused, FileTrouble) else f"{file}: {refused}")
-        counts[word] += 1
+
+    async def hand_in_one(file: Path) -> _HandedIn:
+        return await _handed_in(file, wish, limit, hand_in)
+
+    with Progress(console=err, transient=True, disable=quiet) as bar:
+        line = bar.add_task("claims", total=len(files))
+        async with aclosing(in_order(files, hand_in_one, at_once=AT_ONCE)) as handed_in:
+            async for one in handed_in:
+                say(err if one.word == REFUSED else out, one.sentence)
+                counts[one.word] += 1
+                bar.advance(line)
     if len(files) > 1:
         say(out, f"{len(files)} files: {', '.join(f'{n} {word}' for word, n in sorted(counts.items()))}.")
     return counts
+
+
+@dataclass(frozen=True, slots=True)
+class _HandedIn:
+    """What became of a file, in one word and in one sentence."""
+
+    word: str
+    sentence: str
+
+
+async def _handed_in(file: Path, wish: Wish, limit: int, hand_in: HandIn) -> _HandedIn:
+    try:
+        word, sentence = await hand_in(wish.claim_file(read_file(file, limit)))
+    except FileTrouble as trouble:
+        return _HandedIn(REFUSED, str(trouble))
+    except Refusal as refused:
+        return _HandedIn(REFUSED, f"{file}: {refused}")
+    return _HandedIn(word, f"{file} {sentence}.")
+
+
+async def in_order(
+    given: Iterable[Given], work: Callable[[Given], Awaitable[Made]], *, at_once: int
+) -> AsyncGenerator[Made, None]:
+    """What comes of each, in their order, with several under way; the first error ends them all."""
+    under_way: deque[asyncio.Task[Made]] = deque()
+    try:
+        for one in given:
+            if len(under_way) == at_once:
+                yield await under_way.popleft()
+            under_way.append(asyncio.ensure_future(work(one)))
+        while under_way:
+            yield await under_way.popleft()
+    finally:
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
 
 
 def read_file(file: Path, limit: int) -> bytes:

@@ -1,12 +1,10 @@
 """The job handlers, in process order, and what is put around each of them, from the inside out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from bpmn.names import JobType
 from workers.jobs.close_claim import close_claim
 from workers.jobs.decisions import analyze_retry, retry_submission_backoff
-from workers.jobs.idempotent import Memory, Operation, idempotent
 from workers.jobs.incidents import noting_incidents, resumable
 from workers.jobs.maintenance import (
     anchor_audit,
@@ -21,7 +19,7 @@ from workers.jobs.outage_tolerant import outage_tolerant
 from workers.jobs.payer_words import PlainSpeakingGateway
 from workers.jobs.services import Services
 from workers.jobs.storable import storable
-from workers.jobs.submit_claim import SEND_ONCE, submit_claim
+from workers.jobs.submit_claim import submit_claim
 from workers.jobs.variables import guarded
 from workers.runtime.handler import JobHandler
 
@@ -38,7 +36,6 @@ HANDLERS = (
     probe_payers,
     start_claims,
 )
-OPERATIONS: Mapping[str, Operation] = {JobType.SUBMIT_CLAIM: SEND_ONCE}
 
 
 def all_handlers(services: Services) -> Sequence[JobHandler]:
@@ -50,19 +47,9 @@ def all_handlers(services: Services) -> Sequence[JobHandler]:
 def wrapped(handler: JobHandler, services: Services) -> JobHandler:
     """The handler, whose input is typed inside, in its wrappers from the inside out.
 
-    A lease must outlive the time limit, so limits come first; the database may be away for an operation's
-    record too, so outages come after it. Nobody sees variables that do not fit or cannot be kept. What a
-    person began again is the same job to all of them.
+    Nobody sees variables that do not fit or cannot be kept. What a person began again is the same job to all
+    of them.
     """
     handler = services.limits.applied_to(handler)
-    handler = _idempotent(handler, services)
     handler = outage_tolerant(handler, services.store.refuses, services.doubt)
     return noting_incidents(storable(resumable(guarded(handler, services))), services)
-
-
-def _idempotent(handler: JobHandler, services: Services) -> JobHandler:
-    operation = OPERATIONS.get(handler.type)
-    if operation is None or services.cipher is None:
-        return handler
-    memory = Memory(services.store, services.cipher, services.clock, services.idempotency)
-    return idempotent(handler, operation, memory)

@@ -12,7 +12,7 @@ from persistence.repositories.operator_orders import KeptOrder
 from persistence.store import Transaction
 from workers.claims.messages import wait_of
 from workers.jobs.claim_owner import in_own_name
-from workers.jobs.sending_bars import under_way
+from workers.jobs.sending import under_way
 from workers.jobs.services import Services
 from workers.payers.limits import LimitsByPayer
 from workers.policy.overrides import REMEDY

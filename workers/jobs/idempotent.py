@@ -79,9 +79,9 @@ class _Once:
             case Cached(result_data):
                 return from_json(loads(self.memory.cipher.decrypt(result_data, context=key.text)))
             case InProgress(until):
-                return Postpone(_in_progress(self.operation), max(until - now, timedelta()) + ASK_AGAIN)
+                return Postpone(in_progress(self.operation), max(until - now, timedelta()) + ASK_AGAIN)
             case RetriesExhausted(retry_count, error):
-                return Incident(_exhausted(job, self.operation, retry_count, error))
+                return Incident(exhausted(job, self.operation, retry_count, error))
 
     async def _begin(self, key: OperationKey, now: datetime) -> Beginning:
         return await self.memory.store.run(lambda tx: tx.idempotency.begin(key, self.terms, now=now))
@@ -141,14 +141,16 @@ def _plain(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _in_progress(operation: Operation) -> str:
+def in_progress(operation: Operation) -> str:
+    """Why a job has to wait."""
     return (
         f"{operation.name} is in progress elsewhere (rule RN-IdempotencyRecord): "
         "it is asked for again when that must be over."
     )
 
 
-def _exhausted(job: Job, operation: Operation, retry_count: int, error: str | None) -> str:
+def exhausted(job: Job, operation: Operation, retry_count: int, error: str | None) -> str:
+    """Why a job is not run once more, and what to do."""
     return (
         f"{operation.name} was started {retry_count + 1} times and did not end well "
         f"({error or 'its worker died'}; rule RN-IdempotencyRecord). Find out why; then "

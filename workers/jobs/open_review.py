@@ -99,7 +99,7 @@ def _nothing_to_decide(claim: ClaimRow) -> Incident:
 
 async def _in_the_light_of_its_sends(tx: Transaction, review: Review) -> Review:
     """The review, with what the person must know of sends without an answer."""
-    if not await tx.attempts.answer_was_lost(review.claim_id):
+    if not (await tx.attempts.history(review.claim_id)).answer_was_lost:
         return review
     lost = await _lost_answer(tx, review.claim_id)
     detail = "; ".join(filter(None, (review.detail, *hints(review.reason, lost))))
@@ -109,6 +109,6 @@ async def _in_the_light_of_its_sends(tx: Transaction, review: Review) -> Review:
 
 async def _lost_answer(tx: Transaction, claim_id: str) -> LostAnswer:
     corrected = any(entry.event == CORRECTED for entry in await tx.journal.of_claim(claim_id))
-    last = (await tx.attempts.of_claim(claim_id))[-1]
+    last = (await tx.attempts.history(claim_id)).sends[-1]
     is_known = last.outcome == ArrivalUnknown.stored_as
     return LostAnswer(await tx.attempts.claimed_protocol(claim_id), corrected, is_known)

@@ -1,13 +1,14 @@
 """What a send came to: what the process is told, what is kept to tell it again, and what is written down."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, assert_never
 
 import structlog
 
 from bpmn.names import ErrorCode
-from domain.claim_state import ClaimState
+from domain.claim_state import ClaimState, predecessors
 from domain.outputs import iso_time
 from domain.redaction import redact
 from domain.submission import (
@@ -22,8 +23,9 @@ from domain.submission import (
     Submission,
 )
 from domain.verdicts import Candidate, Hold, Stop
-from persistence.repositories.claims import SentBy
-from persistence.store import Transaction
+from persistence.repositories.attempts import History
+from persistence.repositories.claims import ClaimRow, SentBy
+from persistence.repositories.journal import JournalNote
 from workers.runtime.outcome import Complete, Incident, Throw, from_json
 
 GUIDES_SHOWN = 10
@@ -118,83 +120,105 @@ def for_real_payers_only(claim_id: str) -> Incident:
     return Incident(advice, is_undone=True)
 
 
-async def record(tx: Transaction, sent: SentBy, payer_id: str, settled: Settled, now: datetime) -> Settled:
-    """Where the claim stands after a send, and its line in the journal; returns what its process is told.
+@dataclass(frozen=True, slots=True)
+class LockedClaim:
+    """A claim that is locked here, with all its sends, the answered one among them."""
 
-    A newer send, a person or another answer may have the claim by now: then it stays as it is.
+    payer_id: str
+    row: ClaimRow | None
+    history: History
+
+    def answered(self, sent: SentBy, state: ClaimState, *, now: datetime, reason: str) -> ClaimRow | None:
+        """The claim moved by the answer to its newest send; None when it stays as it is."""
+        if self.row is None or self.history.last > sent.attempt:
+            return None
+        is_own = self.row.process_instance_key in (None, sent.process_instance_key)
+        may = is_own and self.row.state in predecessors(state)
+        return self.row.moved(state, now=now, reason=reason) if may else None
+
+    def accepted(self, sent: SentBy, protocol: str, *, now: datetime) -> ClaimRow | None:
+        """The claim ended as its payer accepted it, however late one hears of it; None when it stays.
+
+        An acceptance that the payer has cancelled since is none.
+        """
+        if self.row is None or self.row.state not in predecessors(ClaimState.ACCEPTED):
+            return None
+        if self.history.is_undone(sent.attempt):
+            return None
+        return self.row.moved(ClaimState.ACCEPTED, now=now, protocol_number=protocol, reason=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Where a claim stands after a send, its line in the journal, and what its process is told.
+
+    A newer send, a person or another answer may have the claim by now: then it stays as it is, and at most
+    the payer's number is noted.
     """
-    claim_id, write, move = sent.claim_id, tx.journal.write, tx.claims.answered
+
+    told: Settled
+    line: JournalNote
+    claim: ClaimRow | None = None
+    noted_protocol: str | None = None
+
+
+def recorded(sent: SentBy, settled: Settled, known: LockedClaim, now: datetime) -> Recorded:
+    """What becomes of a claim by the answer to its send."""
+    note = partial(JournalNote, sent.claim_id, now)
     match settled:
         case Accepted():
-            moved = await _record_acceptance(tx, sent, settled, now)
+            return _accepted(sent, settled, known, now)
         case ProtocolMissing():
             reason = "the payer has it; the answer with the protocol was lost"
-            moved = await move(sent, ClaimState.SUBMITTING, now=now, reason=reason)  # it has not failed
-            await write(claim_id, "protocol_missing", reason, now=now)
+            moved = known.answered(sent, ClaimState.SUBMITTING, now=now, reason=reason)  # it has not failed
+            line = note("protocol_missing", reason)
         case Failed(error, _) | AnswerLost(error, _) | ArrivalUnknown(error, _):
-            moved = await move(sent, ClaimState.FAILED, now=now, reason=redact(error))
-            await write(claim_id, "failed", f"send {sent.attempt}: {redact(error)}", now=now)
+            moved = known.answered(sent, ClaimState.FAILED, now=now, reason=redact(error))
+            line = note("failed", f"send {sent.attempt}: {redact(error)}")
         case AccessDenied(error, _):
-            moved = await move(sent, ClaimState.FAILED, now=now, reason=redact(error))
-            line = f"send {sent.attempt}: {redact(error)}; sends to {payer_id} stopped"
-            await write(claim_id, "access_denied", line, now=now)
+            moved = known.answered(sent, ClaimState.FAILED, now=now, reason=redact(error))
+            stopped = f"send {sent.attempt}: {redact(error)}; sends to {known.payer_id} stopped"
+            line = note("access_denied", stopped)
         case _:
             assert_never(settled)
-    return settled if moved else await _known_better(tx, claim_id, settled)
+    return Recorded(settled if moved else _known_better(known, sent, settled), line, moved)
 
 
-async def _known_better(tx: Transaction, claim_id: str, settled: Settled) -> Settled:
+def _known_better(known: LockedClaim, sent: SentBy, settled: Settled) -> Settled:
     """The acceptance that another send has brought meanwhile; one that was cancelled since is none."""
-    claim = await tx.claims.find(claim_id)
-    log.warning("answer_not_taken_over", claim=claim_id, stays=claim and claim.state)
+    claim = known.row
+    log.warning("answer_not_taken_over", claim=sent.claim_id, stays=claim and claim.state)
     if claim and claim.state is ClaimState.ACCEPTED and claim.protocol_number:
         return Accepted(claim.protocol_number)
-    was_accepted = isinstance(settled, Accepted)
-    return ProtocolMissing() if was_accepted and not await _stands(tx, claim_id) else settled
+    is_void = isinstance(settled, Accepted) and known.history.accepted_protocol is None
+    return ProtocolMissing() if is_void else settled
 
 
-async def _stands(tx: Transaction, claim_id: str) -> bool:
-    return await tx.attempts.accepted_protocol(claim_id) is not None
-
-
-async def _record_acceptance(tx: Transaction, sent: SentBy, accepted: Accepted, now: datetime) -> bool:
-    """Whether it ended the claim."""
+def _accepted(sent: SentBy, accepted: Accepted, known: LockedClaim, now: datetime) -> Recorded:
     protocol, total = accepted.protocol_number, accepted.total
     amount = f", total {total}" if total else ""
     glosas = _with_glosas(accepted.glosas, accepted.more_glosas)
-    line = f"send {sent.attempt}, protocol {protocol}{amount}{glosas}"
-    taken = await tx.claims.accepted(sent, protocol, now=now)
-    event = "accepted" if taken else await _late_acceptance(tx, sent, protocol)
-    await tx.journal.write(sent.claim_id, event, line, now=now)
-    return taken
+    detail = f"send {sent.attempt}, protocol {protocol}{amount}{glosas}"
+    if moved := known.accepted(sent, protocol, now=now):
+        return Recorded(accepted, JournalNote(sent.claim_id, now, "accepted", detail), moved)
+    event, is_noted = _late_acceptance(known, sent, protocol)
+    told = _known_better(known, sent, accepted)
+    return Recorded(
+        told, JournalNote(sent.claim_id, now, event, detail), noted_protocol=protocol if is_noted else None
+    )
 
 
-async def _late_acceptance(tx: Transaction, sent: SentBy, protocol: str) -> str:
+def _late_acceptance(known: LockedClaim, sent: SentBy, protocol: str) -> tuple[str, bool]:
     """What to call an acceptance that does not end its claim; a person who has the claim sees its number."""
-    claim = await tx.claims.find(sent.claim_id)
+    claim = known.row
     if claim and claim.state is ClaimState.ACCEPTED:
         if claim.protocol_number == protocol:
-            return "accepted"
+            return "accepted", False
         log.error("claim_accepted_twice", claim=sent.claim_id, kept=claim.protocol_number, other=protocol)
-        return "accepted_again"
-    if await tx.attempts.accepted_protocol(sent.claim_id) != protocol:
-        return "accepted_and_undone"
-    await tx.claims.note_protocol(sent.claim_id, protocol)
-    return "accepted"
-
-
-async def record_hold(tx: Transaction, claim: Candidate, hold: Hold, now: datetime, *, process: int) -> None:
-    """The claim waits, and no attempt was spent."""
-    await move_to_wait(tx, claim, hold, now, process=process)
-    line = f"{redact(hold.reason)}; no attempt spent"
-    await tx.journal.write(claim.claim_id, "payer_unavailable", line, now=now)
-
-
-async def move_to_wait(tx: Transaction, claim: Candidate, hold: Hold, now: datetime, *, process: int) -> None:
-    """Move the claim to its wait without a line in the journal: a wait may be prolonged many times."""
-    waiting = {"reason": redact(hold.reason), "next_retry_time": hold.resume_at}
-    waiting |= {"process_instance_key": process}
-    await tx.claims.put(claim.claim_id, claim.payer_id, ClaimState.WAITING, now=now, **waiting)
+        return "accepted_again", False
+    if known.history.accepted_protocol != protocol:
+        return "accepted_and_undone", False
+    return "accepted", True
 
 
 def deadline_near(claim: Candidate, stop: Stop) -> str:

@@ -1,5 +1,6 @@
 """What job handlers work with."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -43,8 +44,9 @@ class Services:
     plays one: it never answers for a claim that was handed in. What is past its period is removed by
     `retention_store` where there is one, since workers may have no right to.
 
-    `stopwatch` counts seconds that pass by themselves, whatever is done to clocks. `doubt` is told when the
-    database may be away. `process_runs` asks the engine for a process instance.
+    `stopwatch` counts seconds that pass by themselves, whatever is done to clocks, and `pause` waits for
+    them. `doubt` is told when the database may be away. `process_runs` asks the engine for a process
+    instance.
     """
 
     store: Store
@@ -66,3 +68,4 @@ class Services:
     process_runs: Callable[[int], Awaitable[bool]] = every_process_runs
     doubt: Callable[[], None] = nobody_to_tell
     stopwatch: Callable[[], float] = perf_counter
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep

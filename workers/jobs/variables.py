@@ -95,7 +95,7 @@ async def _own_error(error: str, given: Mapping[str, Any], services: Services) -
 
 
 async def _last_failure(tx: Transaction, *, claim_id: str) -> tuple[str, str | None] | None:
-    sends = await tx.attempts.of_claim(claim_id)
+    sends = (await tx.attempts.history(claim_id)).sends
     facts = sends[-1].result if sends else None
     return (facts["error"], facts.get("code")) if facts and "error" in facts else None
 

@@ -1,6 +1,6 @@
 """Admission to a payer, under the lock of its row: who goes, who waits, and what a result changes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -9,7 +9,7 @@ from domain.durations import within_reach
 from domain.payer_status import PayerLimits, PayerStatus
 from domain.slots import Slot, Wait, latest, slot_of
 from domain.submission import Settled, Submission
-from domain.verdicts import Candidate, Hold, Verdict
+from domain.verdicts import Candidate, Go, Hold, Verdict
 from persistence.store import Transaction
 
 LOST_AFTER = timedelta(minutes=4)
@@ -55,21 +55,45 @@ class LockedPayer:
 
     async def admit(self, candidate: Candidate) -> Admission:
         """Let the claim go or wait, and write it down; limits hold for all processes together."""
+        return (await self.admit_all([candidate]))[0]
+
+    async def admit_all(self, candidates: Sequence[Candidate]) -> Sequence[Admission]:
+        """The same for claims that come at one moment, one after the other."""
         breaker, payers = self.breaker.aged(), self.tx.payers
-        wait = await payers.wait_of(candidate.claim_id)
-        status, verdict = breaker.admit(_waiting(candidate, wait, breaker), await self.in_flight())
-        await payers.save(status)
-        if isinstance(verdict, Hold):
-            await payers.hold(_wait(candidate, verdict, breaker))
-        elif wait:
-            await payers.release(candidate.claim_id)
-        return Admission(verdict, is_first=wait is None)
+        waits = await payers.waits_of([candidate.claim_id for candidate in candidates])
+        under_way, admitted = await self.in_flight(), []
+        for candidate in candidates:
+            wait = waits.get(candidate.claim_id)
+            status, verdict = breaker.admit(_waiting(candidate, wait, breaker), under_way)
+            breaker, under_way = replace(breaker, status=status), under_way + isinstance(verdict, Go)
+            admitted.append(Admission(verdict, is_first=wait is None))
+        await payers.save(breaker.status)
+        await self._wait_or_not(zip(candidates, admitted, strict=True), waits)
+        return admitted
+
+    async def _wait_or_not(
+        self, admitted: Iterable[tuple[Candidate, Admission]], waits: Mapping[str, Wait]
+    ) -> None:
+        held, waits_no_more = [], []
+        for candidate, admission in admitted:
+            if isinstance(admission.verdict, Hold):
+                held.append(_wait(candidate, admission.verdict, self.breaker))
+            elif candidate.claim_id in waits:
+                waits_no_more.append(candidate.claim_id)
+        if held:
+            await self.tx.payers.hold_all(held)
+        if waits_no_more:
+            await self.tx.payers.release_all(waits_no_more)
 
     async def after_send(self, sent: Submission, result: Settled) -> PayerChange:
-        """What a send's result changes for the payer; the send is under way no more."""
-        change = await self.change(self.breaker.after_send(result, again=sent.after_lost_answer))
+        """Keep what a send's result changes for the payer; the send is under way no more."""
         await self.tx.payers.send_ended(sent.claim_id, sent.attempt)
-        return change
+        return await self.change(self.after(result, again=sent.after_lost_answer).breaker.status)
+
+    def after(self, result: Settled, *, again: bool) -> "LockedPayer":
+        """The payer with what a send's result changes, to be kept by `change`."""
+        status = self.breaker.after_send(result, again=again)
+        return replace(self, breaker=replace(self.breaker, status=status))
 
     async def change(self, after: PayerStatus) -> PayerChange:
         """Keep a new status."""

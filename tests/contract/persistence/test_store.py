@@ -87,8 +87,8 @@ async def test_only_an_unknown_answer_counts_as_lost(store: Store, outcome: str 
         await tx.attempts.start(CLAIM, 1, now=NOW)
         if outcome:
             await tx.attempts.finish(CLAIM, 1, AttemptResult(outcome), now=NOW)
-        assert await tx.attempts.answer_was_lost(CLAIM, before=2) is lost
-        assert not await tx.attempts.answer_was_lost(CLAIM, before=1)
+        assert (await tx.attempts.history(CLAIM)).answer_was_lost is lost
+        assert not (await tx.attempts.history("CLM-002-1")).answer_was_lost
 
 
 async def test_a_send_that_never_left_is_not_counted(store: Store) -> None:

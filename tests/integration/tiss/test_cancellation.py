@@ -103,10 +103,10 @@ async def test_what_the_payer_has_cancelled_is_no_lost_answer_any_more(store: St
     async with connected_payer(SPENT, {"cancel_when_ambiguous": True}) as played:
         await submit(store, played, 0)
         async with store.reading() as tx:
-            assert await tx.attempts.answer_was_lost(FIRST.claim_id)
+            assert (await tx.attempts.history(FIRST.claim_id)).answer_was_lost
         await submit(store, played, 1)
     async with store.reading() as tx:
-        assert not await tx.attempts.answer_was_lost(FIRST.claim_id)
+        assert not (await tx.attempts.history(FIRST.claim_id)).answer_was_lost
 
 
 async def submit(store: Store, played: ConnectedPayer, retry: int) -> Throw:

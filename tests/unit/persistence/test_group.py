@@ -1,12 +1,12 @@
 """Group commit: who arrives during a commit shares the next; nobody waits for a stranger's mistake."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from persistence.database.group_commit import GroupCommit
+from persistence.database.group_commit import GroupCommit, Lanes
 from persistence.database.trouble import DatabaseError
 
 LOCKED, FULL = "55P03", "53100"
@@ -109,3 +109,48 @@ async def test_a_waiter_that_gives_up_does_not_disturb_the_others() -> None:
     assert await patient == "B"
     with pytest.raises(asyncio.CancelledError):
         await impatient
+
+
+async def test_an_error_that_parts_a_group_is_only_its_own_works_error() -> None:
+    commits = Commits()
+    commits.gate.set()
+    grouped = GroupCommit(commits.commit, key=lambda work: work, parts=lambda _: True)
+    answers = await asyncio.gather(*map(grouped.add, ["a", LOCKED, "b"]), return_exceptions=True)
+    assert (answers[0], answers[2]) == ("A", "B")
+    assert isinstance(answers[1], DatabaseError)
+
+
+async def test_who_lingers_has_company() -> None:
+    commits = Commits()
+    commits.gate.set()
+    grouped = GroupCommit(commits.commit, key=lambda work: work, linger=0.001)
+    first = asyncio.create_task(grouped.add("a"))
+    for _ in range(3):
+        await asyncio.sleep(0)
+    await asyncio.gather(first, grouped.add("b"))
+    assert commits.groups == [["a", "b"]]
+
+
+async def test_lanes_wait_for_none_of_each_other_and_are_gone_when_nobody_is_in_them() -> None:
+    slow, quick = Commits(), Commits()
+    quick.gate.set()
+    closed: list[str] = []
+
+    def opened(lane: str, on_idle: Callable[[], None]) -> GroupCommit[str, str]:
+        def idle() -> None:
+            closed.append(lane)
+            on_idle()
+
+        commits = slow if lane == "slow" else quick
+        return GroupCommit(commits.commit, key=lambda work: work, on_idle=idle)
+
+    lanes = Lanes(opened)
+    held = asyncio.create_task(lanes.add("slow", "a"))
+    assert await lanes.add("quick", "b") == "B"
+    assert not held.done()
+    slow.gate.set()
+    assert await held == "A"
+    assert await lanes.add("quick", "c") == "C"
+    while len(closed) < 3:
+        await asyncio.sleep(0)
+    assert sorted(closed) == ["quick", "quick", "slow"]

@@ -1,0 +1,93 @@
+"""Sends of one moment share their commits, and nothing else: each has its own answer and its own fault."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from domain.claim_state import ClaimState
+from domain.payer_status import PayerLimits
+from persistence.encryption.cipher import Cipher
+from persistence.encryption.keys import cipher_of, new_key
+from persistence.repositories.payloads import seal_payload
+from persistence.store import Store
+from tests.support.builders import NOW
+from tests.support.payer_stage import PAYER, Scene
+from workers.runtime import Complete, Incident, Job, JobHandler, Outcome, Throw
+
+CLAIMS = range(1, 9)
+CLAIMS_BEGIN_AND_END = 2
+
+
+@pytest.fixture
+def scene(store: Store) -> Scene:
+    return Scene(store, PayerLimits(per_minute=None, at_once=32, needs_proof=False))
+
+
+@contextmanager
+def commits(database: AsyncEngine) -> Iterator[list[object]]:
+    """The commits of a block."""
+    made: list[object] = []
+
+    def commit(connection: object) -> None:
+        made.append(connection)
+
+    event.listen(database.sync_engine, "commit", commit)
+    yield made
+    event.remove(database.sync_engine, "commit", commit)
+
+
+def job(number: int) -> Job:
+    given = {"claimId": f"CLM-D-{number}", "payerId": PAYER}
+    return Job(number, "submit-claim", "Task_SubmitClaim", number, 3, {}, given)
+
+
+async def submitted(handler: JobHandler, numbers: range = CLAIMS) -> list[Outcome]:
+    return list(await asyncio.gather(*(handler.handle(job(number)) for number in numbers)))
+
+
+async def test_sends_of_one_moment_begin_and_end_in_two_commits(scene: Scene, database: AsyncEngine) -> None:
+    handler = scene.handler("submit-claim")
+    with commits(database) as made:
+        told = await submitted(handler)
+    assert told == [Complete({"protocolNumber": "P-1"})] * len(CLAIMS)
+    assert len(made) == CLAIMS_BEGIN_AND_END
+    assert await submitted(handler) == told  # from the records
+    assert sorted(scene.sent) == sorted(f"CLM-D-{number}" for number in CLAIMS)
+    async with scene.store.reading() as tx:
+        assert await tx.payers.in_flight(PAYER, now=NOW) == 0
+        for number in CLAIMS:
+            claim = await tx.claims.find(f"CLM-D-{number}")
+            assert claim
+            assert (claim.state, claim.protocol_number) == (ClaimState.ACCEPTED, "P-1")
+            assert [one.event for one in await tx.journal.of_claim(claim.claim_id)] == ["accepted"]
+
+
+async def test_no_more_go_at_once_than_the_payer_takes_however_many_come_together(scene: Scene) -> None:
+    scene.limits = PayerLimits(per_minute=None, at_once=3, needs_proof=False)
+    told = await submitted(scene.handler("submit-claim"))
+    assert sum(isinstance(outcome, Complete) for outcome in told) == 3
+    assert len(scene.sent) == 3
+
+
+async def test_a_file_that_no_key_opens_is_its_own_claims_trouble_alone(scene: Scene) -> None:
+    lost: Cipher = cipher_of(new_key("gone"))
+    async with scene.store.transaction() as tx:
+        await tx.payloads.put("CLM-D-3", seal_payload(lost, "CLM-D-3", b"<lote/>"), now=NOW)
+    told = await submitted(scene.handler("submit-claim"))
+    assert [number for number, one in zip(CLAIMS, told, strict=True) if isinstance(one, Incident)] == [3]
+    assert sorted(scene.sent) == sorted(f"CLM-D-{number}" for number in CLAIMS if number != 3)
+
+
+async def test_a_slot_within_the_second_is_waited_for_in_the_worker(scene: Scene) -> None:
+    scene.limits = PayerLimits(per_minute=120, at_once=32, needs_proof=False)
+    told = await submitted(scene.handler("submit-claim"), range(1, 5))
+    assert told[:2] == [Complete({"protocolNumber": "P-1"})] * 2
+    assert scene.pauses == [0.5]
+    for late in told[2:]:  # a second or more: on a timer
+        assert isinstance(late, Throw)
+        assert late.code == "PAYER_UNAVAILABLE"
+    assert sorted(scene.sent) == ["CLM-D-1", "CLM-D-2"]

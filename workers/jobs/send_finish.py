@@ -1,0 +1,117 @@
+"""Ends sends: the answers that one payer gave at one moment, written down in one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from domain.payer_status import PayerLimits
+from domain.submission import AccessDenied, Answered, Settled, Submission, settle
+from persistence.repositories.attempts import Answer, AttemptResult, History
+from persistence.repositories.claims import ClaimRow, SentBy
+from persistence.repositories.guides import SoughtGuides
+from persistence.store import Transaction
+from workers.claims.guides import other_holders
+from workers.jobs.once import Once
+from workers.jobs.send_begin import Begun
+from workers.jobs.send_result import LockedClaim, Recorded, facts_of, recorded, report
+from workers.payers.admission import LockedPayer, PayerChange, locked
+from workers.runtime.outcome import Complete, Incident, Throw
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A send and its answer; `began` and `at` are its moments by our clock."""
+
+    begun: Begun
+    process: int
+    result: Answered
+    sought: SoughtGuides | None
+    began: datetime
+    at: datetime
+
+    @property
+    def submission(self) -> Submission:
+        return self.begun.submission
+
+
+@dataclass(frozen=True, slots=True)
+class EndingTerms:
+    """What a send at this payer ends by."""
+
+    limits: PayerLimits
+    once: Once | None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a send's process is told; one of those that end together says what changed for the payer."""
+
+    outcome: Complete | Throw | Incident
+    change: PayerChange | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    answer: Answer
+    recorded: Recorded
+
+
+async def finish_all(tx: Transaction, ended: Sequence[Ended], terms: EndingTerms) -> Sequence[Told]:
+    """Write down what came of each send; the payer learns from all of them, in their order."""
+    ids, now = [one.submission.claim_id for one in ended], max(one.at for one in ended)
+    first = payer = await locked(tx, ended[0].submission.payer_id, terms.limits, now)
+    rows, histories = await tx.claims.lock_all(ids), await tx.attempts.histories(ids)
+    entries = []
+    for one in ended:
+        history = histories[one.submission.claim_id]
+        settled = await _settled(tx, one, payer, history)
+        payer = payer.after(settled, again=one.submission.after_lost_answer)
+        entries.append(_entry(one, settled, rows.get(one.submission.claim_id), history))
+    change = await first.change(payer.breaker.status)
+    told = [report(one.submission, entry.recorded.told, one.began) for one, entry in _pairs(ended, entries)]
+    await _write(tx, entries)
+    if terms.once:
+        operations = [one.begun.operation for one in ended]
+        results = [(begun, said) for begun, said in zip(operations, told, strict=True) if begun]
+        await terms.once.settle_all(tx, results, now)
+    return [Told(said, None if number else change) for number, said in enumerate(told)]
+
+
+def _pairs(ended: Sequence[Ended], entries: Sequence[_Entry]) -> Sequence[tuple[Ended, _Entry]]:
+    return list(zip(ended, entries, strict=True))
+
+
+async def _settled(tx: Transaction, one: Ended, payer: LockedPayer, history: History) -> Settled:
+    sent = one.submission
+    others = await other_holders(tx, one.sought)
+    alone = _is_denied_alone(one, payer, history)
+    return settle(
+        one.result, answer_was_lost_before=sent.after_lost_answer, others=others, denied_alone=alone
+    )
+
+
+def _is_denied_alone(one: Ended, payer: LockedPayer, history: History) -> bool:
+    """Whether the claim was denied before, and the payer has taken others since it was resumed."""
+    takes_others = isinstance(one.result, AccessDenied) and payer.breaker.status.proven
+    return takes_others and history.was_denied(before=one.submission.attempt)
+
+
+def _entry(one: Ended, settled: Settled, row: ClaimRow | None, history: History) -> _Entry:
+    sent = one.submission
+    result = AttemptResult(settled.stored_as, facts_of(settled))
+    known = LockedClaim(sent.payer_id, row, history.answered(sent.attempt, result))
+    by = SentBy(sent.claim_id, sent.attempt, one.process)
+    answer = Answer(sent.claim_id, sent.attempt, result, one.began)
+    return _Entry(answer, recorded(by, settled, known, one.began))
+
+
+async def _write(tx: Transaction, entries: Sequence[_Entry]) -> None:
+    answers = [entry.answer for entry in entries]
+    await tx.payers.sends_ended((answer.claim_id, answer.attempt) for answer in answers)
+    await tx.attempts.finish_all(answers)
+    if moved := [entry.recorded.claim for entry in entries if entry.recorded.claim]:
+        await tx.claims.save_all(moved)
+    for entry in entries:
+        if protocol := entry.recorded.noted_protocol:
+            await tx.claims.note_protocol(entry.answer.claim_id, protocol)
+    await tx.journal.write_several([entry.recorded.line for entry in entries])

@@ -49,9 +49,7 @@ class DecisionLog:
     async def record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
         """Keep each draft, unless its job was answered before: then that answer stands."""
         claim_ids = {draft.claim_id for draft in drafts}
-        await Claims(self._connection).lock_rows(
-            claim_ids
-        )  # rows before chains, as all who move a claim do
+        await Claims(self._connection).lock_rows(claim_ids)  # rows before chains, as all who move a claim do
         await self._audit.lock(claim_ids)
         histories = await self._histories(drafts)
         known = [_known(draft, histories[draft.claim_id]) for draft in drafts]

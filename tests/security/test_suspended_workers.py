@@ -4,7 +4,7 @@ import asyncio
 import copy
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -20,8 +20,7 @@ from persistence.clock import DatabaseClock
 from persistence.database.trouble import DatabaseError
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
-from persistence.repositories.attempts import AttemptResult
-from persistence.repositories.claims import ClaimRow, SentBy
+from persistence.repositories.claims import ClaimRow
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
 from tests.support.builders import NOW
@@ -29,7 +28,8 @@ from tests.support.connected_payer import ConnectedPayer, connected_payer
 from tests.support.services import services
 from tests.support.tiss_samples import PAYER, file_bytes, file_text, payer
 from workers.jobs import all_handlers
-from workers.jobs.send_result import facts_of, record
+from workers.jobs.send_begin import Begun
+from workers.jobs.send_finish import Ended, EndingTerms, finish_all
 from workers.payers.cancelled import note_cancelled
 from workers.payers.channels import PayerChannel, gateway_to
 from workers.payers.fence import Fence
@@ -266,14 +266,20 @@ async def test_what_is_fenced_has_not_left() -> None:
     assert asked == [timedelta(seconds=settings.timeouts.total)]
 
 
+async def second_is_answered(store: Store, answer: Accepted) -> Outcome:
+    """What the process of the second send is told."""
+    begun = Begun(replace(SUBMISSION, attempt=2), None, None)
+    ended = Ended(begun, process=1, result=answer, sought=None, began=NOW, at=NOW)
+    [told] = await store.run(lambda tx: finish_all(tx, [ended], EndingTerms(LIMITS, None)))
+    return told.outcome
+
+
 async def accepted_by_the_second(store: Store) -> None:
     """The first send stands still behind its fence; the second is taken."""
     await begin(store)
     await begin(store)
     accepted = Accepted("P-2")
-    async with store.transaction() as tx:
-        await tx.attempts.finish(CLAIM, 2, AttemptResult(accepted.stored_as, facts_of(accepted)), now=NOW)
-        await record(tx, SentBy(CLAIM, 2, 1), PAYER, accepted, NOW)
+    await second_is_answered(store, accepted)
     assert (await row_of(store)).state is ClaimState.ACCEPTED
 
 
@@ -291,7 +297,7 @@ async def test_a_cancellation_that_hits_a_later_acceptance_is_an_alarm_and_a_per
     assert "P-2" in row.reason
     async with store.reading() as tx:
         events = [entry.event for entry in await tx.journal.of_claim(CLAIM)]
-        assert await tx.attempts.accepted_protocol(CLAIM) is None
+        assert (await tx.attempts.history(CLAIM)).accepted_protocol is None
     assert events == ["accepted", "cancelled_at_payer", "acceptance_cancelled"]
 
 
@@ -302,8 +308,6 @@ async def test_an_acceptance_heard_after_its_cancellation_ends_no_claim_and_a_pe
     await begin(store)
     await store.run(lambda tx: note_cancelled(tx, SUBMISSION, NOW))
     accepted = Accepted("P-2")
-    async with store.transaction() as tx:
-        await tx.attempts.finish(CLAIM, 2, AttemptResult(accepted.stored_as, facts_of(accepted)), now=NOW)
-        told = await record(tx, SentBy(CLAIM, 2, 1), PAYER, accepted, NOW)
-    assert told.stored_as == "PROTOCOL_MISSING"
+    told = await second_is_answered(store, accepted)
+    assert told == Complete({"protocolNumber": None})
     assert (await row_of(store)).state is ClaimState.SUBMITTING

@@ -2,18 +2,27 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from domain.claim import ClaimId
 from domain.claim_state import ClaimState
+from domain.operators import attribution
+from domain.refusals import ClaimRefusal, Refusal
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.incidents import StuckJob
 from persistence.store import Store
-from tests.support.builders import CLAIM, NOW, later
+from tests.support.builders import CLAIM, NOW, draft, later
+from tests.support.intake_stage import DERIVED, FILE, PAYERS, intake_stage
 from tests.support.terminal import Terminal, terminal
+from tests.support.tiss_samples import PAYER as OTHERS
+from tests.support.tiss_samples import file_bytes, file_text
 from workers.claims.confirmation import confirmed
+from workers.claims.examination import ClaimFile
 from workers.claims.messages import KEEP_WISH
+from workers.cli.operator import Subject, ordered
 
 __all__ = ["terminal"]
 on_sqlite = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
@@ -78,6 +87,18 @@ async def test_what_cannot_be_done_is_refused_before_anybody_is_asked(
 
 
 @on_sqlite
+async def test_who_writes_a_claim_off_is_told_that_the_payer_may_have_it(
+    terminal: Terminal, store: Store
+) -> None:
+    async with store.transaction() as tx:
+        await tx.claims.put(CLAIM, PAYER, ClaimState.FAILED, now=NOW)
+        await tx.attempts.start(CLAIM, 7, now=NOW)  # its answer never came
+        await tx.claims.move(CLAIM, ClaimState.IN_REVIEW, now=NOW, reason="ARRIVAL_UNKNOWN")
+    _, _, err = await terminal.run("claim", "review", CLAIM, "WRITE_OFF", *REASON, **NOWHERE)
+    assert "The payer may have it" in err
+
+
+@on_sqlite
 async def test_who_leaves_the_yes_out_is_told_to_add_it(terminal: Terminal, store: Store) -> None:
     await waiting(store)
     code, _, err = await terminal.run("claim", "cancel", CLAIM, *REASON, **NOWHERE)
@@ -89,3 +110,47 @@ async def test_who_leaves_the_yes_out_is_told_to_add_it(terminal: Terminal, stor
 async def test_a_relay_that_is_only_to_count_carries_nothing(terminal: Terminal) -> None:
     code, out, err = await terminal.run("relay", "--dry-run", "--once", **NOWHERE)
     assert (code, out, "--from" in err) == (2, "", True), err
+
+
+@on_sqlite
+async def test_a_list_of_claims_tells_the_errors_themselves(terminal: Terminal, store: Store) -> None:
+    stuck = "CLM-stuck-1"
+    async with store.transaction() as tx:
+        for claim in (CLAIM, stuck):
+            await tx.claims.put(claim, PAYER, ClaimState.FAILED, now=NOW)
+        await tx.incidents.note(stuck, STUCK, sends=True)
+    await store.record(draft())
+    async with store.reading() as tx:
+        [stored] = await tx.decisions.of_claims([CLAIM])
+    assert stored.submission_error
+    _, out, err = await terminal.run("claim", "list")
+    by_claim = {line.split()[0]: line for line in out.splitlines() if line.startswith("CLM-")}
+    assert f"{stored.retry_reason}: {stored.submission_error}" in by_claim[CLAIM], err
+    assert STUCK.message in by_claim[stuck]
+
+
+async def test_an_order_that_came_to_nothing_is_told_as_that_in_the_claims_story(store: Store) -> None:
+    await waiting(store)
+    given = attribution("ana on desk-1", "the cause is mended")
+    with pytest.raises(ClaimRefusal):
+        async with ordered(store, "resolve", Subject(CLAIM), given, NOW):
+            raise ClaimRefusal("there is nothing to resolve")
+    async with store.reading() as tx:
+        story = await tx.journal.of_claim(CLAIM)
+    assert [(entry.event, "ana on desk-1" in entry.detail) for entry in story][-2:] == [
+        ("ordered", True),
+        ("order_refused", True),
+    ]
+
+
+@on_sqlite
+async def test_the_file_of_another_payer_is_refused_in_words_that_help(store: Store, tmp_path: Path) -> None:
+    other = '[payers.302147]\nendpoint = "https://other.example"\nversion = "4.03.00"\n'
+    async with intake_stage(store, tmp_path, payers=PAYERS + other) as stage:
+        await stage.intake.submit(ClaimFile(FILE))
+        await store.run(lambda tx: tx.claims.put(DERIVED, OTHERS, ClaimState.FAILED, now=NOW))
+        file = file_bytes(file_text().replace(f">{OTHERS}<", ">302147<"))
+        with pytest.raises(Refusal) as told:
+            await stage.intake.correct(ClaimId(DERIVED), file)
+    assert f"the file is for registroANS 302147, not for payer {OTHERS}" in str(told.value)
+    assert "Name the payer" not in str(told.value)

@@ -169,7 +169,9 @@ async def test_readiness_is_red_and_the_log_names_claim_and_cause_until_no_open_
         async with ward.opened(ENCRYPTION_KEYS=new_key("new")) as app:
             status, red = await readiness(app)
     assert status == 503
-    assert red == f"the encryption key {lost} is not here: {CLAIM} cannot be sent"
+    assert red.startswith(f"the encryption key {lost} is not here: {CLAIM} cannot be sent: ")
+    for remedy in ("give every worker this key", "`reenvio claim submit`", "`reenvio keys list`"):
+        assert remedy in red
     [entry] = [entry for entry in logs if entry["event"] == "encryption_key_missing"]
     assert (entry["log_level"], entry["key"], entry["claim"]) == ("error", lost, CLAIM)
     async with ward.opened() as app:
@@ -275,7 +277,5 @@ async def test_a_key_beside_another_of_its_id_is_told_as_another(ward: Ward) -> 
             ClaimId(f"CLM-{PAYER}-PREST0001-200000000002"), ClaimState.RECEIVED, sealed_anew=True
         )
     async with ward.opened(ENCRYPTION_KEYS=second) as app:
-        assert (
-            await app.keys.trouble()
-            == f"the encryption key k1 is another than it was: {CLAIM} cannot be sent"
-        )
+        told = f"the encryption key k1 is another than it was: {CLAIM} cannot be sent"
+        assert (await app.keys.trouble() or "").startswith(told)

@@ -12,7 +12,8 @@ LOGIN = 'login = "P1"\npassword_env = "SECRET"\n'
 
 
 @pytest.mark.parametrize(
-    ("login", "told"), [(LOGIN, "one claim tries the credentials now"), ("", "takes claims again")]
+    ("login", "told"),
+    [(LOGIN, "one claim tries the credentials now"), ("", "was not held: it takes claims as before")],
 )
 def test_credentials_that_must_prove_themselves_are_told(tmp_path: Path, login: str, told: str) -> None:
     file = payers_file(tmp_path, PAYERS + login)

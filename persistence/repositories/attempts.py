@@ -106,8 +106,16 @@ class Attempts:
             .where(standing_arrival(claim_id), attempts.c.outcome == Accepted.stored_as)
             .order_by(attempts.c.attempt.desc())
         )
-        results = (await self._connection.execute(query)).scalars()
-        return next((str(r["protocolNumber"]) for r in results if r and r.get("protocolNumber")), None)
+        results = (await self._connection.execute(query)).scalars().all()
+        known = (str(r["protocolNumber"]) for r in results if r and r.get("protocolNumber"))
+        return next(known, None) or (await self._noted_protocol(claim_id) if results else None)
+
+    async def _noted_protocol(self, claim_id: str) -> str | None:
+        """The number beside a claim, for acceptances whose facts an earlier version removed."""
+        number: str | None = await self._connection.scalar(
+            select(claims.c.protocol_number).where(claims.c.claim_id == claim_id)
+        )
+        return number
 
     async def undo(self, claim_id: str, *, before: int, now: datetime) -> None:
         """Note the payer's word that it has cancelled what arrived before a send."""

@@ -27,6 +27,7 @@ from domain.verdicts import Candidate, Go, Hold, Stop, Verdict
 MAINTENANCE = "outside the payer's hours, or planned maintenance"
 ASKED_TO_WAIT = "the payer asked to come later"
 OWN_PACE = "waits for its turn at the payer's pace"
+STOPPED = "all sends to this payer have stopped by its answer to another claim: see `reenvio payer show`"
 TRIAL_RUNS = "one claim tries first whether the payer takes claims"
 
 
@@ -174,7 +175,9 @@ class Breaker:
         match status.state:
             case PayerState.OPEN | PayerState.PAUSED if status.next_try_at:
                 return opening(limits, latest(status.next_try_at, asked)), status.reason
-            case PayerState.OPEN | PayerState.PAUSED | PayerState.STOPPED:
+            case PayerState.STOPPED:  # its reason speaks of the claim that was denied
+                return now + limits.longest_wait, STOPPED
+            case PayerState.OPEN | PayerState.PAUSED:
                 return now + limits.longest_wait, status.reason
             case _:
                 opens = opening(limits, latest(now, asked))

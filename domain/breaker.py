@@ -31,6 +31,7 @@ PAUSED_BY_HAND = "the payer is paused by an operator"
 OPENED_BY_HAND = "the payer is held by an operator"
 BY_HAND = (PAUSED_BY_HAND, OPENED_BY_HAND)
 """What a person's order is called where the engine may hear of it; why it was given stays with the order."""
+STOPPED = "all sends to this payer have stopped by its answer to another claim: see `reenvio payer show`"
 TRIAL_RUNS = "one claim tries first whether the payer takes claims"
 
 
@@ -178,7 +179,9 @@ class Breaker:
         match status.state:
             case PayerState.OPEN | PayerState.PAUSED if status.next_try_at:
                 return opening(limits, latest(status.next_try_at, asked)), self._why
-            case PayerState.OPEN | PayerState.PAUSED | PayerState.STOPPED:
+            case PayerState.STOPPED:  # its reason speaks of the claim that was denied
+                return now + limits.longest_wait, STOPPED
+            case PayerState.OPEN | PayerState.PAUSED:
                 return now + limits.longest_wait, self._why
             case _:
                 opens = opening(limits, latest(now, asked))

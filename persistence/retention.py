@@ -70,27 +70,46 @@ class Area:
 
 
 FINAL = tuple(state.value for state in ClaimState if state.is_final)
+
+
+def has_ended(table: Table) -> ColumnElement[bool]:
+    """Whether a row's claim has; one that is not known here has."""
+    state = select(claims.c.state).where(claims.c.claim_id == table.c.claim_id).scalar_subquery()
+    return func.coalesce(state, FINAL[0]).in_(FINAL)  # asked row by row: joined, all claims would be read
+
+
 PAYLOADS = Area(
     "payloads of sends",
     RecordKind.PAYLOAD,
     submission_attempts,
     submission_attempts.c.started_at,
-    submission_attempts.c.result.is_not(null()),
+    submission_attempts.c.result.is_not(null()) & has_ended(submission_attempts),
 )
-STATE = select(claims.c.state).where(claims.c.claim_id == claim_payloads.c.claim_id).scalar_subquery()
-HAS_ENDED = func.coalesce(STATE, FINAL[0]).in_(FINAL)  # asked row by row: joined, all claims would be read
+"""Of an open claim they stay, like its sends and reviews: they may prove that its payer has it."""
 AUDIT = Area("audit events", RecordKind.LOG, audit_events, audit_events.c.at)
 DECISIONS = Area("decisions", RecordKind.LOG, retry_decisions, retry_decisions.c.decided_at)
 CLAIMS = Area("claims", RecordKind.HISTORY, claims, claims.c.updated_at, claims.c.state.in_(FINAL))
 AREAS = (
     PAYLOADS,
-    Area("files of claims", RecordKind.PAYLOAD, claim_payloads, claim_payloads.c.stored_at, HAS_ENDED),
+    Area(
+        "files of claims",
+        RecordKind.PAYLOAD,
+        claim_payloads,
+        claim_payloads.c.stored_at,
+        has_ended(claim_payloads),
+    ),
     Area("words of payers and models", RecordKind.FREE_TEXT, claim_texts, claim_texts.c.noted_at),
     DECISIONS,
     AUDIT,
     Area("journal entries", RecordKind.LOG, claim_events, claim_events.c.at),
-    Area("sends", RecordKind.HISTORY, submission_attempts, submission_attempts.c.started_at),
-    Area("reviews", RecordKind.HISTORY, reviews, reviews.c.opened_at),
+    Area(
+        "sends",
+        RecordKind.HISTORY,
+        submission_attempts,
+        submission_attempts.c.started_at,
+        has_ended(submission_attempts),
+    ),
+    Area("reviews", RecordKind.HISTORY, reviews, reviews.c.opened_at, has_ended(reviews)),
     Area("notices", RecordKind.HISTORY, notices, notices.c.recorded_at),
     Area("operators' orders", RecordKind.LOG, operator_orders, operator_orders.c.at),
     CLAIMS,

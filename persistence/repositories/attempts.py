@@ -77,11 +77,20 @@ class History:
         return any(not send.stands for send in self.sends)
 
     @property
+    def acceptances(self) -> Sequence[AttemptRow]:
+        """Those that the payer has not cancelled since, the last first."""
+        return [s for s in reversed(self.sends) if s.outcome == Accepted.stored_as and s.stands]
+
+    @property
     def accepted_protocol(self) -> str | None:
-        """The number of an acceptance that the payer has not cancelled since, if there is one."""
-        taken = (send for send in reversed(self.sends) if send.outcome == Accepted.stored_as and send.stands)
-        results = (send.result for send in taken)
-        return next((str(r["protocolNumber"]) for r in results if r and r.get("protocolNumber")), None)
+        """The number of an acceptance that stands, if there is one."""
+        return self.protocol_beside(None)
+
+    def protocol_beside(self, noted: str | None) -> str | None:
+        """The same; an earlier version may have removed its facts, but not the number beside its claim."""
+        results = [send.result for send in self.acceptances]
+        known = (str(r["protocolNumber"]) for r in results if r and r.get("protocolNumber"))
+        return next(known, noted if results else None)
 
     def of_job(self, job_key: int) -> AttemptRow | None:
         """The last send that this job made, if any; a new broker counts its keys anew."""

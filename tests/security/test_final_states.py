@@ -5,15 +5,22 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 import pytest
+from sqlalchemy import update
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
+from domain.retention import Periods
+from domain.reviews import AtPayer
 from domain.submission import Accepted, AccessDenied, AnswerLost, Duplicate, Failed, SendResult, Submission
 from persistence.repositories.claims import Arrival
 from persistence.store import Store
+from persistence.tables import submission_attempts
 from tests.security.two_processes import CLAIM, CLOSE, DECIDE, FIRST, PAYER, REVIEW, SECOND, SEND, Desk, Payer
 from tests.support.builders import NOW, later
+from workers.claims.messages import whether_at_payer
 from workers.runtime import Complete, Fail, Incident, Throw
 from workers.runtime.outcome import Postpone
+from workers.upkeep.retention import apply
 
 FAILED = Failed("TIMEOUT - connection", "HTTP:408")
 LOST = AnswerLost("TIMEOUT - no answer", "NET:READ_TIMEOUT")
@@ -183,6 +190,54 @@ async def test_a_claim_whose_acceptance_came_while_a_person_had_it_is_not_sent_a
     assert resent == Complete({"protocolNumber": "P-1"})
     assert desk.sends == 2
     assert (await desk.row()).state is ClaimState.ACCEPTED
+
+
+async def accepted_in_review(desk: Desk) -> None:
+    """An acceptance that comes while a person has the claim."""
+    first = await desk.begin(desk.job(SEND, FIRST))
+    desk.moment = NOW + AFTER_EVERY_LEASE
+    await desk.send(desk.job(SEND, FIRST), FAILED)
+    await desk.do(desk.job(REVIEW, FIRST, reviewReason="PERMANENT_ERROR"))
+    desk.payer.answer(1, Accepted("P-1"))
+    await first
+
+
+@pytest.mark.parametrize("days", [100, 20_000])
+async def test_an_acceptance_is_remembered_for_as_long_as_its_claim_is_open(desk: Desk, days: int) -> None:
+    await accepted_in_review(desk)
+    desk.moment = NOW + timedelta(days=days)
+    await apply(desk.store, Periods(), desk.moment)
+    async with desk.store.reading() as tx:
+        assert await whether_at_payer(tx, CLAIM) is AtPayer.YES
+    resent = await desk.do(desk.job(SEND, FIRST, reviewRound=1))
+    assert resent == Complete({"protocolNumber": "P-1"})
+    assert desk.sends == 2
+
+
+@pytest.mark.parametrize("days", [100, 20_000])
+async def test_so_is_a_send_that_may_have_arrived(desk: Desk, days: int) -> None:
+    await desk.send(desk.job(SEND, FIRST), LOST)
+    await desk.do(desk.job(REVIEW, FIRST, reviewReason="PROTOCOL_MISSING"))
+    await apply(desk.store, Periods(), NOW + timedelta(days=days))
+    async with desk.store.reading() as tx:
+        assert await whether_at_payer(tx, CLAIM) is AtPayer.YES
+        assert await tx.attempts.answer_was_lost(CLAIM)
+
+
+async def test_an_acceptance_whose_facts_an_earlier_version_removed_still_bars_the_send(
+    desk: Desk, database: AsyncEngine
+) -> None:
+    await accepted_in_review(desk)
+    async with database.begin() as connection:
+        await connection.execute(update(submission_attempts).values(result=None))
+    resent = await desk.do(desk.job(SEND, FIRST, reviewRound=1))
+    assert resent == Complete({"protocolNumber": "P-1"})
+
+
+async def test_what_proves_an_arrival_goes_when_its_claim_has_ended(desk: Desk) -> None:
+    await desk.send(desk.job(SEND, FIRST), Accepted("P-1"))
+    removed = await apply(desk.store, Periods(), NOW + timedelta(days=100))
+    assert removed["payloads of sends"] == 1
 
 
 async def test_a_job_from_before_a_review_does_not_send_what_a_person_has(desk: Desk) -> None:

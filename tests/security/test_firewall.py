@@ -82,9 +82,37 @@ async def test_the_incident_says_how_to_tell_a_firewall_from_refused_credentials
     outcome = await scene.submit(2)
     assert isinstance(outcome, Incident)
     assert "a web page" in outcome.message
-    assert "set aside" in outcome.message
+    assert "refused our credentials" not in outcome.message
+    assert f"run `reenvio payer resume {PAYER}`, wait until another claim is taken" in outcome.message
+    assert "its file is set aside for a person, and the payer goes on" in outcome.message
+    assert "Restart every worker" in outcome.message  # it may be us all the same
     scene.answer = UNAUTHORIZED
     await scene.orders.resume(PAYER, scene.moment)
     other = await scene.submit(2)
     assert isinstance(other, Incident)
+    assert "refused our credentials" in other.message
     assert "set aside" not in other.message
+
+
+async def test_an_incident_that_is_retried_while_the_payer_is_stopped_says_the_same(scene: Scene) -> None:
+    scene.answer = FORBIDDEN
+    first, again = await scene.submit(2), await scene.submit(2)
+    assert isinstance(first, Incident)
+    assert again == first
+    assert scene.sent == ["CLM-D-2"]
+
+
+@pytest.mark.parametrize("answer", [FORBIDDEN, UNAUTHORIZED])
+async def test_a_claim_that_is_held_does_not_show_what_was_said_of_another(
+    scene: Scene, answer: SendResult
+) -> None:
+    scene.answer = answer
+    await scene.submit(1)
+    held = await scene.submit(2)
+    assert isinstance(held, Throw)
+    claim = await scene.store.look(lambda tx: tx.claims.find("CLM-D-2"))
+    assert claim
+    for told in (held.message, held.variables["payerUnavailableReason"], claim.reason or ""):
+        assert "have stopped by its answer to another claim" in told
+        assert "this file" not in told
+    assert "this file" in (await scene.status()).reason or answer is UNAUTHORIZED

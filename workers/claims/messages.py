@@ -86,7 +86,7 @@ def protocol_number(text: str) -> str:
 async def whether_at_payer(tx: Transaction, claim_id: str) -> AtPayer:
     """Whether the claim's payer has it, by its last review and its sends."""
     sends = await tx.attempts.history(claim_id)
-    if sends.accepted_protocol:
+    if sends.acceptances:
         return AtPayer.YES
     reviews, lost = await tx.reviews.of_claim(claim_id), sends.answer_was_lost
     return at_payer(reviews[-1].reason if reviews else None, answer_was_lost=lost)

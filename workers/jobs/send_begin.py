@@ -171,7 +171,7 @@ def _accepted_as(row: ClaimRow, history: History) -> str | None:
     """The number of an acceptance that stands; one that came while a person had the claim counts too."""
     if row.state.is_final or row.protocol_number is None:
         return row.protocol_number if row.state is ClaimState.ACCEPTED else None
-    return history.accepted_protocol
+    return history.protocol_beside(row.protocol_number)
 
 
 def _ended_as_accepted(one: Asked, row: ClaimRow) -> ClaimRow | None:

@@ -29,6 +29,8 @@ from persistence.repositories.journal import JournalNote
 from workers.runtime.outcome import Complete, Incident, Throw, from_json
 
 GUIDES_SHOWN = 10
+FORBIDDEN = "HTTP 403"
+"""In an error: a payer may have said it, or a firewall before it of one file."""
 log = structlog.get_logger(__name__)
 
 
@@ -100,13 +102,24 @@ def held(hold: Hold) -> Throw:
 
 def access_denied(payer_id: str, error: str) -> Incident:
     """The incident of a claim whose credentials were refused: it may be retried as often as it takes."""
+    may_mean_the_file = FORBIDDEN in error
+    what = "denies us access" if may_mean_the_file else "refused our credentials"
     advice = (
-        f"Payer {payer_id} refused our credentials: {redact(error)}. All sends to it have stopped, so that "
+        f"Payer {payer_id} {what}: {redact(error)}. All sends to it have stopped, so that "
         "the account is not locked. Restart every worker with the corrected credentials, then run "
         f"`reenvio payer resume {payer_id}`, then `reenvio claim resolve --payer {payer_id}`, "
         "or retry this incident in Operate."
     )
-    return Incident(advice, is_undone=True)
+    return Incident(f"{advice} {_set_aside(payer_id)}" if may_mean_the_file else advice, is_undone=True)
+
+
+def _set_aside(payer_id: str) -> str:
+    """The way on where a firewall has denied one file."""
+    return (
+        "If the credentials are as they were and others were taken before, a firewall denies this file: "
+        f"run `reenvio payer resume {payer_id}`, wait until another claim is taken (`reenvio claim list`), "
+        "and resolve this one then: denied again, its file is set aside for a person, and the payer goes on."
+    )
 
 
 def for_real_payers_only(claim_id: str) -> Incident:

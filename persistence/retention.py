@@ -24,7 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
 from domain.retention import Periods, RecordKind
-from persistence.audit.anchors import span
+from persistence.audit.anchors import BEFORE_ALL_DAYS, span
 from persistence.database.dialect import insert_into
 from persistence.tables import (
     audit_anchors,
@@ -184,11 +184,9 @@ class ExpiredRecords:
         """Remove events of anchored days only; their anchors say since when they are gone."""
         permits = [{"permit": "audit_events:DELETE"}, {"permit": "audit_anchors:UPDATE"}]
         await self._connection.execute(insert(audit_permits), permits)
-        await self._connection.execute(
-            update(audit_anchors)
-            .where(audit_anchors.c.day < moment.date(), audit_anchors.c.pruned_at.is_(None))
-            .values(pruned_at=now)
-        )
+        days = audit_anchors.c.day
+        old = (days < moment.date()) & (days > BEFORE_ALL_DAYS) & audit_anchors.c.pruned_at.is_(None)
+        await self._connection.execute(update(audit_anchors).where(old).values(pruned_at=now))
         pruned = select(audit_anchors.c.day, audit_anchors.c.last_event).where(
             audit_anchors.c.pruned_at.is_not(None)
         )

@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from persistence.audit.anchors import Anchors
 from persistence.audit.checkpoints import Checkpoints
 from persistence.audit.events import Audit
+from persistence.audit.key_needs import KeyNeeds
 from persistence.audit.notes import Notes
 from persistence.audit.rejections import Rejections
 from persistence.audit.seals import UNSEALED, Seals
@@ -80,6 +81,7 @@ class Transaction:
         self.audit = Audit(connection, seals)
         self.notes = Notes(self.audit)
         self.attempts = Attempts(connection, self.notes)
+        self.audit_keys = KeyNeeds(connection, seals)
         self.begun_sends = BegunSends(connection)
         self.checkpoints = Checkpoints(connection, seals)
         self.claims = Claims(connection)
@@ -95,7 +97,7 @@ class Transaction:
         self.journal = Journal(connection, self.notes)
         self.leases = Leases(connection)
         self.notices = Notices(connection)
-        self.orders = OperatorOrders(connection)
+        self.orders = OperatorOrders(connection, self.notes)
         self.outbox = Outbox(connection)
         self.payers = Payers(connection)
         self.payloads = Payloads(connection)

@@ -2,14 +2,19 @@
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from domain.retention import LOG_YEARS_AT_LEAST, YEAR
-from persistence.audit.anchors import Anchor, seal_of, span
+from persistence.audit.anchors import BEFORE_ALL_DAYS, SETTLED_AFTER, Anchor, seal_of, span
 from persistence.audit.chain import GENESIS
 from persistence.audit.events import Audit
 from persistence.audit.seals import Judgement, Seals
 
+RUNS_EVERY = timedelta(days=1)
+OVERDUE_AFTER = SETTLED_AFTER + RUNS_EVERY + SETTLED_AFTER
+"""How long after its end a day may be without an anchor: the job runs once a day, at any hour."""
+LATE_AFTER = timedelta(days=2)
+"""How long after its end a day's anchor still proves the day: who removes anchors makes later ones late."""
 NOT_RETENTION = f"but retention removes none before {LOG_YEARS_AT_LEAST} years and none ahead of time"
 
 
@@ -26,6 +31,18 @@ class AnchorCheck:
     signed: Sequence[int]
     proven_through: int
     now: datetime
+
+    @property
+    def begins_at(self) -> int:
+        """The place of the newest beginning that is proven; -1 without any."""
+        last_signed = self.signed[-1] if self.signed else -1
+        proven = [place for place, one in enumerate(self.anchors[: last_signed + 1]) if one.is_beginning]
+        return max(proven, default=-1)
+
+    @property
+    def beginning(self) -> Anchor | None:
+        """The newest beginning that is proven."""
+        return self.anchors[self.begins_at] if self.begins_at >= 0 else None
 
     @property
     def pruned_through(self) -> int:
@@ -61,8 +78,8 @@ class AnchorCheck:
             yield "its signature does not fit: it was made without the key"
         elif judged is Judgement.UNKNOWN and self._must_be_signed(place):
             yield "it bears no signature of a key that is set, and no later anchor proves it"
-        elif judged is Judgement.TRUE and place != self.signed[0] and anchor.unsealed:
-            yield f"{anchor.unsealed} of its events bore no seal of ours when it was set"
+        elif judged is Judgement.TRUE and place > self.begins_at:
+            yield from _signed_too_easily(anchor)
 
     def _must_be_signed(self, place: int) -> bool:
         """Whether nothing after it proves it; those of earlier versions were never signed."""
@@ -79,8 +96,19 @@ def checked(anchors: Sequence[Anchor], seals: Seals, now: datetime) -> AnchorChe
     return AnchorCheck(anchors, judged, signed, proven, now)
 
 
+def _signed_too_easily(anchor: Anchor) -> Iterator[str]:
+    """What an anchor of ours signed that nobody should rely on, told by itself."""
+    if anchor.unsealed:
+        yield f"{anchor.unsealed} of its events bore no seal of ours when it was set"
+    if anchor.events and anchor.anchored_at > span(anchor.day)[1] + LATE_AFTER:
+        when = anchor.anchored_at.date()
+        yield f"it was set on {when} only: what was removed or whose anchor was removed before is not in it"
+
+
 def is_pruned(anchor: Anchor, now: datetime) -> bool:
     """Whether retention removed the day's events; a removal that it cannot have made excuses nothing."""
+    if anchor.day == BEFORE_ALL_DAYS:
+        return False
     due = span(anchor.day)[1] + LOG_YEARS_AT_LEAST * YEAR
     return anchor.pruned_at is not None and due <= anchor.pruned_at <= now
 

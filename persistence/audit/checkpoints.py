@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.errors import Trouble
 from domain.outputs import iso_time
-from persistence.audit.anchors import Anchor, Anchors
+from persistence.audit.anchors import Anchor, Anchors, NoAuditKey
 from persistence.audit.events import Audit
 from persistence.audit.seals import Judgement, Seals
 from persistence.database.canonical import canonical
@@ -28,15 +28,6 @@ NEEDED = {
     "publicKey": str,
     "signature": str,
 }
-
-
-class NoAuditKey(Trouble):
-    """Nothing can be signed here."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "No key is here to sign an anchor with: set ENCRYPTION_KEYS or REENVIO_HOME as for the workers."
-        )
 
 
 class NotACheckpoint(Trouble):

@@ -1,18 +1,81 @@
-"""Other records of decisions: by them those are missed whose removal left the audit trail whole."""
+"""Other records of what was done: by them events are missed whose removal left the audit trail whole."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import get_args
 
-from sqlalchemy import Column, ColumnElement, Select, Table, func, select
+from sqlalchemy import Column, ColumnElement, Select, Table, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.claim_state import ENDS
 from domain.events import DomainEvent
+from persistence.audit.notes import NOTED
 from persistence.audit.trail import DECIDED
+from persistence.repositories.attempts import SENDING
 from persistence.repositories.journal import GIVEN_UP, RETRY_SCHEDULED
-from persistence.tables import audit_events, claim_events, outbox
+from persistence.tables import audit_events, claim_events, claims, outbox, submission_attempts
 
+NAME = '"event":"'
+NAME_CHARACTERS = 100
 PUBLISHED = tuple(event.__name__ for event in get_args(DomainEvent))
+
+
+async def missed_deeds(connection: AsyncConnection, since: datetime) -> AsyncIterator[tuple[str, str, int]]:
+    """Claims, what happened to them, and how often more than their trails tell since then."""
+    missed: dict[tuple[str, str], int] = {}
+    for elsewhere in (_journal(since), _sends(since), _ends(since)):
+        for claim_id, name, number in await connection.execute(_untold(connection, elsewhere, since)):
+            missed[claim_id, name] = max(number, missed.get((claim_id, name), 0))
+    for claim_id, name in sorted(missed):
+        yield claim_id, name, missed[claim_id, name]
+
+
+Deeds = Select[str, str, int]
+
+
+def _journal(since: datetime) -> Deeds:
+    """Lines of the journal but those of decisions, which are counted below."""
+    columns = claim_events.c
+    kinds = columns.event.not_in((RETRY_SCHEDULED, GIVEN_UP))
+    query = select(columns.claim_id, columns.event.label("name"), func.count().label("number"))
+    return query.where(columns.at >= since, kinds).group_by(columns.claim_id, columns.event)
+
+
+def _sends(since: datetime) -> Deeds:
+    columns = submission_attempts.c
+    query = select(columns.claim_id, literal(SENDING).label("name"), func.count().label("number"))
+    return query.where(columns.started_at >= since).group_by(columns.claim_id)
+
+
+def _ends(since: datetime) -> Deeds:
+    """Claims that came in since then and have ended: the end bears the name of their state."""
+    columns = claims.c
+    name = func.lower(columns.state).label("name")
+    ended = columns.state.in_([state.value for state in ENDS])
+    return select(columns.claim_id, name, literal(1).label("number")).where(
+        columns.created_at >= since, ended
+    )
+
+
+def _untold(connection: AsyncConnection, elsewhere: Deeds, since: datetime) -> Deeds:
+    other, name = elsewhere.subquery("other"), _name(connection).label("name")
+    noted = (
+        select(audit_events.c.claim_id, name, func.count().label("number"))
+        .where(audit_events.c.at >= since, audit_events.c.event == NOTED)
+        .group_by(audit_events.c.claim_id, name)
+        .subquery("noted")
+    )
+    more = other.c.number - func.coalesce(noted.c.number, 0)
+    same = (other.c.claim_id == noted.c.claim_id) & (other.c.name == noted.c.name)
+    return select(other.c.claim_id, other.c.name, more).outerjoin_from(other, noted, same).where(more > 0)
+
+
+def _name(connection: AsyncConnection) -> ColumnElement[str]:
+    """What a note is called, cut out of its data, which nobody has to be able to read as JSON."""
+    position = func.strpos if connection.dialect.name == "postgresql" else func.instr
+    data = audit_events.c.data
+    begins = func.substr(data, position(data, NAME) + len(NAME), NAME_CHARACTERS)
+    return func.substr(begins, 1, position(begins, '"') - 1)
 
 
 async def missed_decisions(connection: AsyncConnection, since: datetime) -> AsyncIterator[tuple[str, int]]:

@@ -24,11 +24,15 @@ APPENDING = 0xA0D17
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """Events one after the other: how many, one hash over all their own, how many had no seal of ours."""
+    """Events one after the other: how many, one hash over all their own, how many had no seal of ours.
+
+    `missing_keys` names the keys of seals that could not be looked at.
+    """
 
     events: int
     digest: str
     unsealed: int
+    missing_keys: Sequence[str] = ()
 
 
 class Audit:
@@ -105,12 +109,14 @@ class Audit:
             .order_by(events.c.event_id)
         )
         number, unsealed, total = 0, 0, sha256()
+        missing: set[str] = set()
         async with self._connection.stream(query) as rows:
             async for row in rows:
                 number += 1
                 unsealed += self._seals.judge_event(*row) is not Judgement.TRUE
+                missing |= self._seals.missing_of(row.seal, row.seal_key)
                 total.update(row.hash.encode())
-        return Digest(number, total.hexdigest(), unsealed)
+        return Digest(number, total.hexdigest(), unsealed, sorted(missing))
 
     async def first_after(self, moment: datetime) -> int:
         """The number of the first event from a moment on, or of the one that will be next."""
@@ -120,9 +126,9 @@ class Audit:
         last = await self._connection.scalar(select(func.max(events.c.event_id)))
         return found or (last or 0) + 1
 
-    async def oldest(self) -> datetime | None:
-        """When the trail begins."""
-        query = select(events.c.at).order_by(events.c.at).limit(1)
+    async def moment_from(self, number: int) -> datetime | None:
+        """The earliest time of the events from a number on, if there are any."""
+        query = select(events.c.at).where(events.c.event_id >= number).order_by(events.c.at).limit(1)
         found: datetime | None = await self._connection.scalar(query)
         return found
 

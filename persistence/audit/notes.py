@@ -11,11 +11,6 @@ from persistence.repositories.noting import Note
 NOTED = "NOTED"
 
 
-def payer_chain(payer_id: str) -> str:
-    """The name of a payer's own trail."""
-    return f"@payer:{payer_id}"  # no claim's id begins like this
-
-
 class Notes:
     """Notes at the ends of chains, within the caller's transaction."""
 

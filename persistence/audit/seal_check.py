@@ -9,8 +9,8 @@ from persistence.audit.seals import Judgement, Seals
 
 UNPROVEN = "bear no seal of a key that is set, and no signed anchor closes them in"
 PERHAPS = (
-    "an earlier version wrote them (the next daily anchor closes them in), their key is missing in "
-    "ENCRYPTION_KEYS, or somebody without the key wrote them"
+    "a worker of an earlier version or without a key wrote them, their key is missing in ENCRYPTION_KEYS, "
+    "or somebody else wrote them"
 )
 
 

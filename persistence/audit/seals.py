@@ -64,6 +64,10 @@ class Seals:
             return Judgement.UNKNOWN
         return _judged(is_true=hmac.compare_digest(key.seal(sealed).encode(), seal.encode()))
 
+    def missing_of(self, seal: str | None, name: str | None) -> frozenset[str]:
+        """The name of the key that a seal needs and that is not set, if there is one."""
+        return frozenset({name}) if seal and name and name not in self.keys else frozenset()
+
     def judge_anchor(self, signed: str, signature: str | None, name: str | None) -> Judgement:
         """The same of an anchor's signature."""
         if not signature or (key := self.keys.get(name or "")) is None:

@@ -1,6 +1,5 @@
 """Proves the audit trail: no event changed, removed or moved, and every decision follows from its policy."""
 
-import json
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,23 +9,19 @@ from typing import Any
 from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.backoff import BackoffCalculation
-from domain.claim import ClaimId
-from domain.deadline import TooLate
-from domain.decision import RetryRequest, decide, scheduled
-from domain.durations import whole_second
-from domain.errors import DomainError
-from domain.outputs import audit_record, iso_time
 from domain.policy import Policy
-from domain.redaction import ADDRESS, NUMBER, REMOVED
 from persistence.audit.anchor_check import AnchorCheck, checked, is_pruned
-from persistence.audit.anchors import Anchors, span
+from persistence.audit.anchors import Anchor, Anchors, span
+from persistence.audit.beginning_check import BeginningCheck
 from persistence.audit.chain import GENESIS, AuditEvent, is_sealed
 from persistence.audit.checkpoints import Checkpoint, Checkpoints
-from persistence.audit.cross_check import missed_decisions
-from persistence.audit.earlier_rules import bounds_problem, is_of_earlier_rules, kept_its_text
+from persistence.audit.cross_check import missed_decisions, missed_deeds
+from persistence.audit.decision_check import DAMAGE, decision_problem
+from persistence.audit.earlier_rules import bounds_problem, is_of_earlier_rules
+from persistence.audit.event_data import event_data
 from persistence.audit.events import Audit
 from persistence.audit.guard_check import open_gaps
+from persistence.audit.order_check import OrderCheck
 from persistence.audit.seal_check import SealCheck
 from persistence.audit.seals import UNSEALED, Seals
 from persistence.audit.trail import DECIDED, RECEIVED
@@ -35,9 +30,6 @@ from persistence.tables import audit_events, retry_decisions
 
 PAGE = 1_000
 BEGINNING = datetime.min.replace(tzinfo=UTC)
-DAMAGE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, DomainError)
-"""What reading something can raise that was written by nobody of ours."""
-ERROR_NAMES = ("errorMessage", "submissionError")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +42,17 @@ class AuditProblem:
 
 @dataclass(slots=True)
 class Tally:
-    """What a verification looked at; `closed_in` are events that signed anchors prove and no seal."""
+    """What a verification looked at; `closed_in` are events that signed anchors prove and no seal.
+
+    `begun` is the anchor with which the trail begins.
+    """
 
     events: int = 0
     decisions: int = 0
     anchors: int = 0
     not_decided_again: int = 0
     closed_in: int = 0
+    begun: Anchor | None = None
 
 
 class Verification:
@@ -69,27 +65,38 @@ class Verification:
         self._policies: dict[tuple[str, str], Policy | None] = {}
         self.tally = Tally()
 
-    async def problems(self, now: datetime, kept: Checkpoint | None = None) -> AsyncIterator[AuditProblem]:
+    async def problems(
+        self, now: datetime, kept: Checkpoint | None = None, *, beginning: str | None = None
+    ) -> AsyncIterator[AuditProblem]:
         """Everything that is wrong, chain by chain, then day by day, then against what was `kept` outside.
+
+        `beginning` is the hash of the trail's beginning, where it was noted outside the database.
 
         A row that nobody can read ends it.
         """
         try:
-            async for problem in self._problems(now, kept):
+            async for problem in self._problems(now, kept, beginning):
                 yield problem
         except DAMAGE as error:  # SQLite keeps any text where a time should be
             what = f"a row cannot be read ({type(error).__name__}): what comes after it was not looked at"
             yield AuditProblem("the trail", what)
 
-    async def _problems(self, now: datetime, kept: Checkpoint | None) -> AsyncIterator[AuditProblem]:
+    async def _problems(
+        self, now: datetime, kept: Checkpoint | None, beginning: str | None
+    ) -> AsyncIterator[AuditProblem]:
         anchors = await Anchors(self._connection).all()
-        self.tally.anchors = len(anchors)
+        self.tally.anchors = sum(not anchor.is_beginning for anchor in anchors)
         check = checked(anchors, self._seals, now)
         pruned_until = max((span(a.day)[1] for a in anchors if is_pruned(a, now)), default=BEGINNING)
+        begun = check.beginning.anchored_at if check.beginning else BEGINNING
+        orders = OrderCheck(max(begun, pruned_until))
         parts = (
             self._gaps(),
-            self._wrong_chains(check, pruned_until),
+            self._wrong_chains(check, pruned_until, orders),
+            self._wrong_orders(orders, now),
             self._missing(pruned_until),
+            self._missing_deeds(max(begun, pruned_until)),
+            self._wrong_beginning(check, beginning),
             self._wrong_anchors(check),
             self._against(kept, check),
         )
@@ -101,9 +108,21 @@ class Verification:
         async for where, what in open_gaps(self._connection):
             yield AuditProblem(where, what)
 
-    async def _wrong_chains(self, check: AnchorCheck, pruned_until: datetime) -> AsyncIterator[AuditProblem]:
+    async def _wrong_beginning(self, check: AnchorCheck, noted: str | None) -> AsyncIterator[AuditProblem]:
+        self.tally.begun = check.beginning
+        async for where, what in BeginningCheck(self._connection, check, noted).problems(self._seals):
+            yield AuditProblem(where, what)
+
+    async def _wrong_orders(self, orders: OrderCheck, now: datetime) -> AsyncIterator[AuditProblem]:
+        async for where, what in orders.problems(self._connection, now):
+            yield AuditProblem(where, what)
+
+    async def _wrong_chains(
+        self, check: AnchorCheck, pruned_until: datetime, orders: OrderCheck
+    ) -> AsyncIterator[AuditProblem]:
         seals = SealCheck(self._seals, check)
         async for chain in self._chains():
+            orders.see(chain)
             for problem in chain_problems(chain, pruned_until):
                 yield problem
             for where, what in seals.problems(chain):
@@ -123,6 +142,11 @@ class Verification:
             if claim_id not in cut:
                 what = f"{number} decisions are told of elsewhere, but were removed with their audit events"
                 yield AuditProblem(claim_id, what)
+
+    async def _missing_deeds(self, since: datetime) -> AsyncIterator[AuditProblem]:
+        async for claim_id, name, number in missed_deeds(self._connection, since):
+            what = f"{number} of {name!r} are told of elsewhere, but not in its trail: they were removed"
+            yield AuditProblem(claim_id, what)
 
     async def _wrong_anchors(self, check: AnchorCheck) -> AsyncIterator[AuditProblem]:
         async for anchor, what in check.problems(self._audit):
@@ -154,14 +178,14 @@ class Verification:
         received: dict[str, Any] = {}
         for event in chain:
             if event.event == RECEIVED:
-                received = _data(event)
+                received = event_data(event)
             elif event.event == DECIDED:
                 self.tally.decisions += 1
                 if problem := await self._decision_problem(event, received):
                     yield AuditProblem(f"{event.claim_id} event {event.sequence}", problem)
 
     async def _decision_problem(self, event: AuditEvent, received: dict[str, Any]) -> str | None:
-        decided = _data(event)
+        decided = event_data(event)
         version, profile = str(decided.get("policyVersion")), str(received.get("profile"))
         try:
             policy = await self._policy(version, profile)
@@ -219,79 +243,3 @@ def chain_problems(chain: Sequence[AuditEvent], pruned_until: datetime) -> Itera
         if not is_sealed(event):
             yield AuditProblem(where, "it was changed")
         expected, previous = event.sequence + 1, event.hash
-
-
-def decision_problem(
-    event: AuditEvent, received: dict[str, Any], decided: dict[str, Any], policy: Policy
-) -> str | None:
-    """Decide again with the kept policy; says what came out differently."""
-    try:
-        return _difference(event, received, decided, policy)
-    except DAMAGE as error:
-        return f"it cannot be decided again ({type(error).__name__})"
-
-
-def _difference(
-    event: AuditEvent, received: dict[str, Any], decided: dict[str, Any], policy: Policy
-) -> str | None:
-    decision = decide(_request(event, received, policy), policy, event.at)
-    again = _as_written(audit_record(decision, policy.profile), decided)
-    if kept_its_text(received):
-        if _was_redacted(str(received["submissionError"])):
-            return _wait_problem(event, received, decided, policy)
-        again |= {name: received["submissionError"] for name in ERROR_NAMES if name in again}
-    differing = sorted(name for name in again if again[name] != decided.get(name))
-    return f"it does not follow from its policy: {', '.join(differing)}" if differing else None
-
-
-def _as_written(again: dict[str, object], decided: dict[str, Any]) -> dict[str, object]:
-    """Under the names of the version that wrote it: earlier ones had one for the error, and no cause."""
-    names = {"errorMessage": "submissionError"} if "submissionError" in decided else {}
-    kept = (name for name in again if name != "cause" or name in decided)
-    return {names.get(name, name): again[name] for name in kept}
-
-
-def _request(event: AuditEvent, received: dict[str, Any], policy: Policy) -> RetryRequest:
-    return RetryRequest(
-        claim_id=ClaimId(event.claim_id, policy.claim_id_form),
-        submission_error=received["submissionError"],
-        error_code=received["submissionErrorCode"],
-        retry_count=received["retryCount"],
-        deadline=_time(received.get("deadline")),
-    )
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
-
-
-def _was_redacted(error: str) -> bool:
-    """What was taken out of a text may have been what decided its class."""
-    return any(mark in error for mark in (NUMBER, ADDRESS, REMOVED)) or error.endswith("…")
-
-
-def _wait_problem(
-    event: AuditEvent, received: dict[str, Any], recorded: dict[str, Any], policy: Policy
-) -> str | None:
-    count = received["retryCount"]
-    if (count < policy.limits.max_retries) < bool(recorded["shouldRetry"]):
-        return "it does not follow from its policy: shouldRetry"
-    if not recorded["shouldRetry"]:
-        return None
-    wait = scheduled(_request(event, received, policy), policy, event.at)
-    return None if _agrees(wait, event, recorded) else "its wait does not follow from its policy"
-
-
-def _agrees(wait: BackoffCalculation | TooLate, event: AuditEvent, recorded: dict[str, Any]) -> bool:
-    if isinstance(wait, TooLate):
-        return False
-    due = iso_time(whole_second(event.at) + wait.wait)
-    return (wait.minutes, due) == (recorded["backoffMinutes"], recorded["nextRetryTime"])
-
-
-def _data(event: AuditEvent) -> dict[str, Any]:
-    try:
-        found = json.loads(event.data)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

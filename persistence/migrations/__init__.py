@@ -21,6 +21,7 @@ MIGRATORS = 0x5EE0
 """The advisory lock under which migrators queue."""
 MIGRATING = PoolLimits(connections=1, lock_seconds=1, command_seconds=None)
 """Its work may take long, but workers queue behind a lock that it waits for, and they give up after 1.5 s."""
+BEGINNINGS = "0024"
 TRIES = 120
 PAUSE_SECONDS = 1.0
 
@@ -87,6 +88,13 @@ def _present(connection: Connection) -> str:
     if present and not present.isdecimal():
         raise DatabaseError(f"The database is not Reenvio's (its schema is at {present}): see DATABASE_URL.")
     return present
+
+
+async def knows_beginnings(engine: AsyncEngine) -> bool:
+    """Whether the schema is one whose audit trail has a signed beginning; an older one is to be upgraded."""
+    with reachable():
+        async with engine.connect() as connection:
+            return await connection.run_sync(_present) >= BEGINNINGS
 
 
 async def is_new_enough(engine: AsyncEngine) -> bool:

@@ -55,7 +55,7 @@ class Journal:
             await self._notes.add_all(Note(n.claim_id, n.event, {"detail": n.detail}, n.at) for n in notes)
 
     async def write_all(self, notes: Iterable[JournalNote]) -> None:
-        """Append the entries of decisions, which the trail holds already."""
+        """Append the entries of decisions and orders, which the trail holds already."""
         await self._connection.execute(insert(events), [row_of(note) for note in notes])
 
     async def since(self, sequence: int, limit: int = 200) -> Sequence[JournalEntry]:

@@ -16,6 +16,11 @@ class Note:
     at: datetime
 
 
+def payer_chain(payer_id: str) -> str:
+    """The name of a payer's own trail."""
+    return f"@payer:{payer_id}"  # no claim's id begins like this
+
+
 class Noting(Protocol):
     """Notes what happened at the end of a chain, sealed, in the same transaction."""
 

@@ -1,4 +1,4 @@
-"""The orders of people, each kept before it is carried out."""
+"""The orders of people, each kept before it is carried out, and sealed with who and why."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,7 +7,12 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from persistence.repositories.noting import Noting, payer_chain
 from persistence.tables import operator_orders as orders
+
+ORDERED, REFUSED = "ordered", "order_refused"
+NO_SUBJECT = "@orders"
+"""The chain of orders about no claim and no payer; no claim's id begins like this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +32,17 @@ class OperatorOrder:
         """The order as people read it."""
         return f"{self.action} by {self.ordered_by}: {self.reason}"
 
+    @property
+    def chain(self) -> str:
+        """Whose audit trail it belongs to."""
+        return self.claim_id or (payer_chain(self.payer_id) if self.payer_id else NO_SUBJECT)
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What is sealed of it, beside the chain it is sealed in."""
+        also = {"payer": self.payer_id} if self.claim_id and self.payer_id else {}
+        return {"action": self.action, "by": self.ordered_by, "reason": self.reason, **also}
+
 
 @dataclass(frozen=True, slots=True)
 class KeptOrder(OperatorOrder):
@@ -39,19 +55,25 @@ class KeptOrder(OperatorOrder):
 class OperatorOrders:
     """Orders in the order they were given; one that was refused says so."""
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: AsyncConnection, notes: Noting) -> None:
         self._connection = connection
+        self._notes = notes
 
     async def keep(self, order: OperatorOrder, *, now: datetime) -> int:
-        """Keep an order; returns its id."""
+        """Keep an order, sealed; returns its id."""
         row = {name: getattr(order, name) for name in OperatorOrder.__dataclass_fields__} | {"at": now}
         kept = await self._connection.execute(insert(orders).values(row).returning(orders.c.order_id))
-        return int(kept.scalar_one())
+        order_id = int(kept.scalar_one())
+        await self._notes.add(order.chain, ORDERED, {"order": order_id, **order.facts}, now=now)
+        return order_id
 
     async def refused(self, order_id: int, *, now: datetime) -> None:
-        """Note that nothing came of it."""
-        mine = update(orders).where(orders.c.order_id == order_id)
-        await self._connection.execute(mine.values(refused_at=now))
+        """Note that nothing came of it, sealed too."""
+        mine = orders.c.order_id == order_id
+        await self._connection.execute(update(orders).where(mine).values(refused_at=now))
+        columns = [orders.c[name] for name in OperatorOrder.__dataclass_fields__]
+        order = OperatorOrder(*(await self._connection.execute(select(*columns).where(mine))).one())
+        await self._notes.add(order.chain, REFUSED, {"order": order_id}, now=now)
 
     async def of_claim(self, order_id: int, claim_id: str) -> KeptOrder | None:
         """The order, if it is about this claim."""

@@ -40,6 +40,7 @@ audit_anchors = Table(
     Column("unsealed", Integer),
     Column("signature", String(128)),
     Column("signed_with", String(32)),
+    Column("kind", String(16)),  # empty in daily anchors
 )
 
 audit_permits = Table(

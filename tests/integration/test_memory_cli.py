@@ -31,7 +31,7 @@ __all__ = ["terminal"]
 
 
 async def test_audit_shows_verifies_and_exports(terminal: Terminal, store: Store, tmp_path: Path) -> None:
-    await store.record(draft())
+    await store.record(draft(now=await store.time()))
     code, out, _ = await terminal.run("audit", "show", CLAIM)
     assert code == 0
     assert [line.split()[2] for line in out.splitlines()][-2:] == ["DECIDED", "SCHEDULED"]
@@ -137,7 +137,8 @@ async def test_claim_show_says_whether_retries_or_time_ran_out(terminal: Termina
 async def test_what_was_rejected_without_a_claims_id_is_shown_by_process_instance(
     terminal: Terminal, store: Store
 ) -> None:
-    rejection = Rejection(7, 42, None, "RN-BIL-004", "BIL-004 3.1", "Variable claimId", NOW)
+    now = await store.time()
+    rejection = Rejection(7, 42, None, "RN-BIL-004", "BIL-004 3.1", "Variable claimId", now)
     await store.run(lambda tx: tx.rejections.keep(rejection))
     code, out, _ = await terminal.run("audit", "show", "--instance", "42")
     assert (code, [line.split()[2] for line in out.splitlines()]) == (0, ["RECEIVED", "REJECTED"])
@@ -149,9 +150,11 @@ async def test_what_was_rejected_without_a_claims_id_is_shown_by_process_instanc
 
 
 async def test_decisions_of_earlier_rules_are_counted_and_nobody_is_alarmed(
-    terminal: Terminal, database: AsyncEngine
+    terminal: Terminal, store: Store, database: AsyncEngine
 ) -> None:
     await record_as_before(database, said_otherwise())
+    now = await store.time()
+    await store.run(lambda tx: tx.anchors.begin(now))
     code, out, _ = await terminal.run("audit", "verify")
     assert (code, "1 decisions were made by an earlier version of the rules" in out) == (0, True)
     assert "1 decisions, 0 daily anchors: all as they were written." in out

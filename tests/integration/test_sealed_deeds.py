@@ -5,8 +5,9 @@ import json
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
-from persistence.audit.notes import NOTED, payer_chain
+from persistence.audit.notes import NOTED
 from persistence.repositories.legal_holds import LegalHold
+from persistence.repositories.noting import payer_chain
 from persistence.store import Store
 from tests.support.audit_attacker import Attacker
 from tests.support.builders import NOW, later
@@ -46,7 +47,7 @@ async def test_what_people_order_for_a_payer_is_sealed(store: Store) -> None:
     await scene.orders.pause(PAYER, NOW, reason="paciente: Maria Aparecida", until=later(hours=4))
     await scene.orders.resume(PAYER, later(hours=1))
     first, second = await deeds(store, payer_chain(PAYER))
-    assert first[0] == second[0] == "ordered"
+    assert first[0] == second[0] == "changed"
     assert "PAUSED" in first[1]
     assert "Maria" not in first[1]
 

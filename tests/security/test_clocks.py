@@ -126,7 +126,7 @@ async def test_maintenance_does_not_run_where_the_machines_clock_is_wrong(
         assert "this machine" in outcome.message
         assert "CLOCK_TOLERANCE_SECONDS" in outcome.message
         async with wrong.store.reading() as tx:
-            assert await tx.anchors.all() == []
+            assert [anchor for anchor in await tx.anchors.all() if not anchor.is_beginning] == []
             assert len(await tx.audit.of_claim("CLM-001-1")) > 0
 
 
@@ -175,4 +175,4 @@ async def test_maintenance_runs_where_all_clocks_agree(site: Site) -> None:
         for job_type in TIMELY:
             assert isinstance(await run(right, job_type, deadline=soon.timestamp()), Complete)
         async with right.store.reading() as tx:
-            assert await tx.anchors.all()
+            assert [anchor for anchor in await tx.anchors.all() if not anchor.is_beginning]

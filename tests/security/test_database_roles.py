@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from domain.retention import YEAR, Periods
 from persistence.database.engine import open_database
 from persistence.database.trouble import DatabaseError
+from persistence.repositories.operator_orders import OperatorOrder
 from persistence.store import Store
 from persistence.tables import audit_events
 from tests.support.builders import CLAIM, NOW, draft
@@ -31,6 +32,9 @@ FORBIDDEN = (
     "DELETE FROM retry_decisions",
     "DELETE FROM claim_events",
     "UPDATE claim_events SET detail = ''",
+    "UPDATE operator_orders SET ordered_by = 'mallory'",
+    "UPDATE operator_orders SET reason = '', refused_at = now()",
+    "DELETE FROM operator_orders",
     "DELETE FROM claims",
     "DELETE FROM outbox",
     "UPDATE alembic_version SET version_num = '0001'",
@@ -90,6 +94,16 @@ async def test_the_retention_role_cannot(roles: RoleUrls, store: Store, statemen
         assert await refused(engine, statement)
 
 
+async def test_the_workers_role_may_say_that_an_order_was_refused(roles: RoleUrls) -> None:
+    async with opened(roles.workers) as engine:
+        store = Store(engine, SEALS)
+        order = OperatorOrder("pause", "ana", "why", payer_id="302147")
+        number = await store.run(lambda tx: tx.orders.keep(order, now=NOW))
+        await store.run(lambda tx: tx.orders.refused(number, now=NOW))
+        async with store.reading() as tx:
+            assert [problem async for problem in tx.verification.problems(NOW)] == []
+
+
 async def events(store: Store) -> set[str]:
     async with store.reading() as tx:
         return {event.claim_id for event in await tx.audit.page(("", 0))}
@@ -106,6 +120,7 @@ async def test_retention_removes_what_is_old_under_its_own_role_and_the_trail_st
         removed = await apply(remover, Periods(), NOW)
         assert (removed["audit events"], removed["decisions"]) == (6, 1)
         assert await events(workers) == {"CLM-2-2"}
+        await workers.run(lambda tx: tx.anchors.begin(NOW))  # no worker ran in the years between
         async with workers.reading() as tx:
             assert [problem async for problem in tx.verification.problems(NOW)] == []
 

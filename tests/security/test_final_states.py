@@ -221,7 +221,7 @@ async def test_so_is_a_send_that_may_have_arrived(desk: Desk, days: int) -> None
     await apply(desk.store, Periods(), NOW + timedelta(days=days))
     async with desk.store.reading() as tx:
         assert await whether_at_payer(tx, CLAIM) is AtPayer.YES
-        assert await tx.attempts.answer_was_lost(CLAIM)
+        assert (await tx.attempts.history(CLAIM)).answer_was_lost
 
 
 async def test_an_acceptance_whose_facts_an_earlier_version_removed_still_bars_the_send(

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,7 +83,7 @@ async def postgres(postgres_url: str) -> AsyncIterator[Postgres]:
     """A server with a migrated template."""
     server = Postgres(postgres_url, f"reenvio_template_{os.getpid()}")
     engine = open_database(await server.create(server.template))
-    await migrate(engine)
+    await prepare(engine)
     await engine.dispose()
     yield server
     await server.drop(server.template)
@@ -124,8 +125,15 @@ async def url(
 
 async def _create(file: Path) -> None:
     engine = open_database(sqlite_url(file))
-    await migrate(engine)
+    await prepare(engine)
     await engine.dispose()
+
+
+async def prepare(engine: AsyncEngine) -> None:
+    """The newest schema, and a trail that has begun, as the first start with a key leaves it."""
+    await migrate(engine)
+    begun = datetime(2000, 1, 1, tzinfo=UTC)
+    await Store(engine, SEALS).run(lambda tx: tx.anchors.begin_if_new(begun, upgraded=False))
 
 
 @pytest.fixture

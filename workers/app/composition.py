@@ -27,8 +27,9 @@ from persistence.clock import DatabaseClock
 from persistence.database.engine import lacks_file, open_database
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import require_key
-from persistence.migrations import is_new_enough, migrate
+from persistence.migrations import is_new_enough, knows_beginnings, migrate
 from persistence.store import Store
+from workers.app.beginnings import begin_trail
 from workers.app.ciphers import keys_as_given, opened_cipher
 from workers.app.cluster import Cluster, clock_check, clock_of
 from workers.app.logs import log_event
@@ -130,6 +131,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
     ):
         commands, cipher = ZeebeCommands(channel), await opened_cipher(settings, opened)
         store = opened.sealed_with(seals_of(cipher))
+        await begin_trail(settings, store)
         clock = clock_of(cluster, settings, store)
         yield App(
             settings=settings,
@@ -222,12 +224,15 @@ async def opened_for_retention(settings: Settings, store: Store) -> AsyncIterato
 
 
 async def migrate_database(settings: Settings) -> None:
-    """Bring the configured database to the newest schema."""
+    """Bring the configured database to the newest schema; an upgraded audit trail is signed as it is."""
     keep_private(settings)
     tell_open_folders(settings)
     database = open_database(settings.database)
     try:
+        upgraded = not await knows_beginnings(database)
         await migrate(database)
+        store = Store(database, seals_of(keys_as_given(settings)))
+        await begin_trail(settings, store, upgraded=upgraded)
     finally:
         await database.dispose()
 

@@ -1,4 +1,4 @@
-"""`reenvio audit show | verify | anchor | export | roles`: what was done, and whether it still says so."""
+"""`reenvio audit show | verify | anchor | begin | export | roles`: what was done, and whether it says so."""
 
 import json
 import os
@@ -11,18 +11,32 @@ import typer
 
 import persistence
 from gateways.tiss.excerpt import Excerpt, WantedPerson, excerpt
+from persistence.audit.anchors import Anchor, NoAuditKey
 from persistence.audit.chain import AuditEvent
-from persistence.audit.checkpoints import Checkpoint, read_checkpoint
-from persistence.audit.notes import payer_chain
+from persistence.audit.checkpoints import Checkpoint, NotACheckpoint, read_checkpoint
 from persistence.audit.rejections import instance_chain
+from persistence.repositories.noting import payer_chain
 from persistence.repositories.payloads import open_payload
 from persistence.store import Store, Transaction
+from workers.app.beginnings import note_beginning, noted_beginning
 from workers.app.ciphers import keys_as_given
 from workers.cli.application import DecidedClaimArgument, OptionalDecidedClaim, with_store
+from workers.cli.operator import (
+    FOR_GOOD,
+    ByOption,
+    ReasonOption,
+    Subject,
+    YesOption,
+    ordered,
+    require_yes,
+    signed,
+)
 from workers.cli.output import tell
 from workers.config.settings import read_settings
 
 FOUND = 1
+ANCHOR_CHARACTERS = 10_000
+"""More than any line of `audit anchor` has."""
 OWNER_ONLY = 0o600
 ROLES = Path(persistence.__file__).with_name("roles.sql")
 NOT_AGAIN = "today's would decide otherwise; their chain, order and limits hold, unless named above"
@@ -65,24 +79,53 @@ def show(
 @audit_app.command()
 def verify(anchor: AnchorOption = None) -> None:
     """Recompute every hash, seal, wait and decision; exit 1 when anything is not as it was."""
-    kept = read_checkpoint(_text_of(anchor)) if anchor else None
+    kept, settings = read_checkpoint(_text_of(anchor)) if anchor else None, read_settings()
 
     async def go(store: Store) -> None:
         found = 0
         async with store.reading() as tx:
-            async for problem in tx.verification.problems(await tx.time(), kept):
+            noted = noted_beginning(settings)
+            async for problem in tx.verification.problems(await tx.time(), kept, beginning=noted):
                 tell(f"{problem.where}: {problem.what}")
                 found += 1
             tally = tx.verification.tally
         seen = f"{tally.events} events, {tally.decisions} decisions, {tally.anchors} daily anchors"
         tell(f"{seen}: {f'{found} problems' if found else 'all as they were written'}.")
+        if tally.begun and tally.begun.events:
+            tell(_begins_with(tally.begun))
         if tally.closed_in:
             tell(f"{tally.closed_in} events {CLOSED_IN}.")
         if earlier := tally.not_decided_again:
             tell(f"{earlier} decisions were made by an earlier version of the rules: {NOT_AGAIN}.")
         raise typer.Exit(FOUND if found else 0)
 
-    with_store(go)
+    with_store(go, settings)
+
+
+@audit_app.command()
+def begin(reason: ReasonOption = None, by: ByOption = None, yes: YesOption = False) -> None:
+    """Sign the trail as it is, where its beginning was lost or a key is: what was wrong before is let be."""
+    given, settings = signed(reason, by), read_settings()
+
+    async def go(store: Store) -> None:
+        require_yes(f"What `reenvio audit verify` finds today is signed as it is. {FOR_GOOD}", yes=yes)
+        async with ordered(store, "audit begin", Subject(), given, await store.time()):
+            begun = await store.run(_begun)
+        note_beginning(settings, begun, anew=True)
+        tell(_begins_with(begun))
+
+    with_store(go, settings)
+
+
+async def _begun(tx: Transaction) -> Anchor:
+    if not tx.anchors.can_sign:
+        raise NoAuditKey
+    return await tx.anchors.begin(await tx.time())
+
+
+def _begins_with(begun: Anchor) -> str:
+    when = begun.anchored_at.isoformat(timespec="seconds")
+    return f"The trail begins on {when}: {begun.events} events before were signed as they were."
 
 
 @audit_app.command()
@@ -137,10 +180,14 @@ def export(
 
 def _text_of(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        with file.open(encoding="utf-8") as opened:
+            text = opened.read(ANCHOR_CHARACTERS + 1)
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "it is no text"
         raise typer.BadParameter(f"{file} cannot be read ({why}).", param_hint="--anchor") from error
+    if len(text) > ANCHOR_CHARACTERS:
+        raise NotACheckpoint
+    return text
 
 
 def _write(lines: Sequence[str], output: Path | None) -> None:

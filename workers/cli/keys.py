@@ -1,13 +1,15 @@
 """`reenvio keys list | add | rotate`: which encryption keys there are, which are needed, and new ones."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from persistence.audit.key_needs import KeyNeed
+from persistence.audit.seals import EVENTS
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keyed_hashes import key_name
 from persistence.encryption.keys import (
@@ -30,8 +32,9 @@ from workers.config.settings import Settings, read_settings
 from workers.upkeep.keys import missing_keys
 from workers.upkeep.rotation import Rotation
 
-GUIDES = "guides"
-COLUMNS = ("key", "state", *(column.what for column in SEALED), GUIDES, "open claims without it")
+GUIDES, AUDIT = "guides", "audit events"
+COUNTED = (*(column.what for column in SEALED), GUIDES, AUDIT)
+COLUMNS = ("key", "state", *COUNTED, "open claims without it")
 MISSING = 1
 ONLY_KEY = "It encrypts from now on: restart every worker."
 keys_app = typer.Typer(
@@ -47,7 +50,8 @@ def list_keys() -> None:
 
     async def go(store: Store) -> None:
         cipher = keys_as_given(settings)
-        uses = by_key(await store.look(lambda tx: tx.sealed.uses()), cipher)
+        needs = await store.look(lambda tx: tx.audit_keys.all())
+        uses = with_audit(by_key(await store.look(lambda tx: tx.sealed.uses()), cipher), needs, cipher)
         missing = {key.key_id: key.claims for key in await missing_keys(store, cipher)}
         ids = [*cipher.keys, *sorted(uses.keys() - cipher.keys.keys())]
         rows = [_cells(key, cipher, uses, missing) for key in ids]
@@ -55,6 +59,8 @@ def list_keys() -> None:
             tell("No keys yet: the first is made when something is to be sealed.")
             return
         print_table(COLUMNS, rows)
+        for line in kept_for_audit(needs, cipher):
+            tell(line)
         raise typer.Exit(MISSING if set(ids) - set(cipher.keys) or missing else 0)
 
     with_store(go, settings)
@@ -94,7 +100,8 @@ def rotate(
         done = await Rotation(store, cipher).run(_progress)
         tell(f"{counted(done, 'value')} sealed anew with {cipher.current}.")
         left = by_key(await store.look(lambda tx: tx.sealed.uses()), cipher)
-        for line in left_under_others(left, cipher):
+        needs = await store.look(lambda tx: tx.audit_keys.all())
+        for line in (*left_under_others(left, cipher), *kept_for_audit(needs, cipher)):
             tell(line)
         raise typer.Exit(MISSING if closed_to(left, cipher) else 0)
 
@@ -110,6 +117,30 @@ def by_key(uses: KeyUses, cipher: Cipher) -> Uses:
     for name, claims in uses.guides:
         found.setdefault(ours.get(name, name.rpartition(".")[0]), Counter())[GUIDES] += claims
     return found
+
+
+def with_audit(uses: Uses, needs: Sequence[KeyNeed], cipher: Cipher) -> Uses:
+    """The same, with the audit events that nothing proves without a key."""
+    audit = {_id_of(need, cipher): need.events for need in needs}
+    return {key: Counter(uses.get(key, {})) + Counter({AUDIT: audit.get(key, 0)}) for key in {*uses, *audit}}
+
+
+def kept_for_audit(needs: Sequence[KeyNeed], cipher: Cipher) -> list[str]:
+    """How long the audit trail needs each key that seals no more, a line for each."""
+    return [_kept(need, _id_of(need, cipher), cipher) for need in needs]
+
+
+def _kept(need: KeyNeed, key_id: str, cipher: Cipher) -> str:
+    told = f"The audit trail needs {key_id} ({need.events} events)"
+    if key_id not in cipher.keys:
+        return f"{told}, which is not here: bring it back, no anchor is set without it."
+    until = f"the anchor of {need.until}" if need.until else "the next anchor"
+    return f"{told}: keep it until {until} is set by workers that seal with {cipher.current}."
+
+
+def _id_of(need: KeyNeed, cipher: Cipher) -> str:
+    ours = {key_name(cipher, key_id, purpose=EVENTS): key_id for key_id in cipher.keys}
+    return ours.get(need.name, need.name.rpartition(".")[0])
 
 
 def state_of(key_id: str, cipher: Cipher, missing: Mapping[str, int]) -> str:
@@ -167,7 +198,7 @@ def _let_encrypt(settings: Settings, key_id: str) -> None:
 
 def _cells(key_id: str, cipher: Cipher, uses: Uses, missing: Mapping[str, int]) -> tuple[str, ...]:
     counts = uses.get(key_id, {})
-    numbers = (str(counts.get(what, 0)) for what in (*(column.what for column in SEALED), GUIDES))
+    numbers = (str(counts.get(what, 0)) for what in COUNTED)
     return key_id, state_of(key_id, cipher, missing), *numbers, str(missing.get(key_id, ""))
 
 

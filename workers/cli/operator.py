@@ -15,13 +15,14 @@ import typer
 from domain.errors import Trouble
 from domain.legible import is_text
 from domain.operators import Attribution, attribution
-from persistence.repositories.operator_orders import OperatorOrder
+from persistence.repositories.journal import JournalNote
+from persistence.repositories.operator_orders import ORDERED, OperatorOrder
 from persistence.store import Store, Transaction
 from workers.claims.confirmation import Unfinished
 from workers.cli.output import tell
 from workers.config.settings import read_settings
 
-ORDERED, REFUSED = "ordered", "order_refused"
+REFUSED = "order_refused"
 FOR_GOOD = "This cannot be undone."
 ReasonOption = Annotated[str | None, typer.Option("--reason", help="Why; kept with who asks.")]
 ByOption = Annotated[
@@ -96,7 +97,7 @@ async def ordered(
 
 async def _keep(tx: Transaction, order: OperatorOrder, now: datetime) -> int:
     if order.claim_id:
-        await tx.journal.write(order.claim_id, ORDERED, str(order), now=now)
+        await tx.journal.write_all([JournalNote(order.claim_id, now, ORDERED, str(order))])
     return await tx.orders.keep(order, now=now)
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import structlog
 
 from bpmn.names import JobType, Variable
+from persistence.audit.anchors import AnchorRefused
 from workers.jobs.services import Services
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
@@ -18,6 +19,7 @@ from workers.upkeep.retention import apply, remove_expired_records, set_due_anch
 log = structlog.get_logger(__name__)
 Work = Callable[[datetime], Awaitable[int]]
 CLOCKS_BACKOFF = timedelta(minutes=10)
+ANCHOR_BACKOFF = timedelta(minutes=10)
 
 
 def clean_idempotency(services: Services) -> JobHandler:
@@ -28,8 +30,21 @@ def clean_idempotency(services: Services) -> JobHandler:
 
 
 def anchor_audit(services: Services) -> JobHandler:
-    """Daily: seal the audit events of the days that are over."""
-    return _timely(JobType.ANCHOR_AUDIT, services, lambda now: set_due_anchors(services.store, now))
+    """Daily: seal the audit events of the days that are over; what cannot be checked is not signed."""
+    handler = _timely(JobType.ANCHOR_AUDIT, services, lambda now: set_due_anchors(services.store, now))
+
+    async def handle(job: Job) -> Outcome:
+        try:
+            return await handler.handle(job)
+        except AnchorRefused as refused:
+            return _not_signed(job, refused)
+
+    return replace(handler, handle=handle)
+
+
+def _not_signed(job: Job, refused: AnchorRefused) -> Outcome:
+    log.error("audit_anchor_refused", why=str(refused))
+    return Fail(f"{job.type}: {refused}", ANCHOR_BACKOFF)
 
 
 def apply_retention(services: Services) -> JobHandler:

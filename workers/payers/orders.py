@@ -9,7 +9,7 @@ from domain.errors import Trouble
 from domain.outputs import iso_time
 from domain.payer_status import PayerState, PayerStatus
 from domain.redaction import redact
-from persistence.audit.notes import payer_chain
+from persistence.repositories.noting import payer_chain
 from persistence.store import Store, Transaction
 from workers.payers.admission import PayerChange, locked
 from workers.payers.limits import LimitsByPayer
@@ -81,7 +81,7 @@ class Orders:
             await self._require(tx, payer_id)
             payer = await locked(tx, payer_id, self.limits.of(payer_id), now)
             change = await payer.change(order(payer.breaker))
-            await tx.notes.add(payer_chain(payer_id), "ordered", _told(change, reason), now=now)
+            await tx.notes.add(payer_chain(payer_id), "changed", _told(change, reason), now=now)
             return change
 
         return await self.store.run(obey)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from domain.legible import legible
 from persistence.audit.chain import Head, seal
+from persistence.audit.decision_check import decision_problem
 from persistence.audit.trail import DECIDED, RECEIVED, trail_of
-from persistence.audit.verification import decision_problem
 from persistence.repositories.draft import DecisionDraft
 from persistence.repositories.policies import document, restored
 from persistence.store import Store

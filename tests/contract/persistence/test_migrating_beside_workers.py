@@ -18,7 +18,7 @@ from tests.contract.persistence.filling import fill, tables
 from tests.support.databases import Postgres
 from tests.support.waiting import eventually
 
-BEFORE = "0022"
+BEFORE = "0023"
 """The newest revision that decisions are content with: the one to which their writer is an old worker."""
 WRITER = """
 import asyncio, itertools, sys

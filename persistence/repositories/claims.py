@@ -9,6 +9,7 @@ import structlog
 from sqlalchemy import (
     ColumnElement,
     Row,
+    Select,
     and_,
     bindparam,
     exists,
@@ -147,11 +148,10 @@ class Claims:
         row = (await self._connection.execute(query)).one_or_none()
         return None if row is None else _claim(row)
 
-    async def lock_all(self, claim_ids: Collection[str]) -> None:
-        """Keep the rows of several claims, in their order; on SQLite one writes at a time anyway."""
-        if self._connection.dialect.name == "postgresql":
-            these = select(claims.c.claim_id).where(among(self._connection, claims.c.claim_id, claim_ids))
-            await self._connection.execute(these.order_by(claims.c.claim_id).with_for_update())
+    def locking(self, claim_ids: Collection[str]) -> Select[tuple[str]]:
+        """The query that locks several claims, in their order."""
+        these = select(claims.c.claim_id).where(among(self._connection, claims.c.claim_id, claim_ids))
+        return these.order_by(claims.c.claim_id).with_for_update()
 
     async def was_handed_in(self, claim_id: str) -> bool:
         """Whether the claim came in with a file, also when that is not kept any more."""

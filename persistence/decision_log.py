@@ -49,8 +49,8 @@ class DecisionLog:
     async def record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
         """Keep each draft, unless its job was answered before: then that answer stands."""
         claim_ids = {draft.claim_id for draft in drafts}
-        await Claims(self._connection).lock_rows(claim_ids)  # rows before chains, as all who move a claim do
-        await self._audit.lock(claim_ids)
+        # rows before chains, as all who move one claim do
+        await self._audit.lock(claim_ids, after=Claims(self._connection).locking(claim_ids))
         histories = await self._histories(drafts)
         known = [_known(draft, histories[draft.claim_id]) for draft in drafts]
         await self._write([draft for draft, old in zip(drafts, known, strict=True) if not old], histories)

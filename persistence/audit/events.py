@@ -6,7 +6,7 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import BigInteger, Row, func, insert, literal, select, tuple_
+from sqlalchemy import BigInteger, Row, Select, func, insert, literal, select, tuple_
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -42,12 +42,21 @@ class Audit:
         self._connection = connection
         self._seals = seals
 
-    async def lock(self, chains: Collection[str]) -> None:
-        """Wait until nobody else appends to these chains; on SQLite one writes at a time anyway."""
-        if self._connection.dialect.name == "postgresql":
-            keys = literal(sorted(map(_lock_key, chains)), ARRAY(BigInteger))
-            shared = func.pg_advisory_xact_lock_shared(APPENDING)
-            await self._connection.execute(select(shared, func.pg_advisory_xact_lock(func.unnest(keys))))
+    async def lock(self, chains: Collection[str], *, after: Select[Any] | None = None) -> None:
+        """Wait until nobody else appends to these chains; on SQLite one writes at a time anyway.
+
+        Rows that the query `after` locks are locked before, in the same statement: their number is known
+        only when all of them are.
+        """
+        if self._connection.dialect.name != "postgresql":
+            return
+        keys = literal(sorted(map(_lock_key, chains)), ARRAY(BigInteger))
+        shared = func.pg_advisory_xact_lock_shared(APPENDING)
+        locks = select(shared, func.pg_advisory_xact_lock(func.unnest(keys)))
+        if after is not None:
+            rows = select(func.count().label("number")).select_from(after.cte("rows")).subquery()
+            locks = select(rows.c.number, *locks.selected_columns)
+        await self._connection.execute(locks)
 
     async def settled(self) -> int:
         """The number of the last event; who is about to append is waited for: none comes before it."""

@@ -9,6 +9,7 @@ import structlog
 from sqlalchemy import (
     ColumnElement,
     Row,
+    Select,
     and_,
     bindparam,
     exists,
@@ -163,11 +164,10 @@ class Claims:
         query = select(claims).where(mine).order_by(claims.c.claim_id).with_for_update()
         return {row.claim_id: _claim(row) for row in await self._connection.execute(query)}
 
-    async def lock_rows(self, claim_ids: Collection[str]) -> None:
-        """Keep the rows of several claims, in their order; on SQLite one writes at a time anyway."""
-        if self._connection.dialect.name == "postgresql":
-            these = select(claims.c.claim_id).where(among(self._connection, claims.c.claim_id, claim_ids))
-            await self._connection.execute(these.order_by(claims.c.claim_id).with_for_update())
+    def locking(self, claim_ids: Collection[str]) -> Select[tuple[str]]:
+        """The query that locks several claims, in their order."""
+        these = select(claims.c.claim_id).where(among(self._connection, claims.c.claim_id, claim_ids))
+        return these.order_by(claims.c.claim_id).with_for_update()
 
     async def save_all(self, rows: Iterable[ClaimRow]) -> None:
         """Keep claims that this transaction has locked and moved."""

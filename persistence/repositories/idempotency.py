@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.database.canonical import fingerprint
 from persistence.database.dialect import among, insert_into
+from persistence.database.wrong_clock import latest_end, tell_shortened
 from persistence.tables import idempotency_records as records
-from persistence.wrong_clock import latest_end, tell_shortened
 
 KEY_LIMIT = 255
 TRIAL_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)

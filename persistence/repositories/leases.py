@@ -6,8 +6,8 @@ from sqlalchemy import delete, or_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.database.dialect import insert_into
+from persistence.database.wrong_clock import latest_end, tell_shortened
 from persistence.tables import leases
-from persistence.wrong_clock import latest_end, tell_shortened
 
 
 class Leases:

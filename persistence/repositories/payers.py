@@ -12,10 +12,10 @@ from domain.payer_status import PayerState, PayerStatus
 from domain.slots import Slot, Wait
 from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
+from persistence.database.wrong_clock import latest_end, tell_shortened
 from persistence.tables import payer_sends as sends
 from persistence.tables import payer_status as statuses
 from persistence.tables import payer_waits as waits
-from persistence.wrong_clock import latest_end, tell_shortened
 
 
 @dataclass(frozen=True, slots=True)

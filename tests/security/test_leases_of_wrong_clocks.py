@@ -1,5 +1,6 @@
 """What a clock that was ahead has put on lease ends, once it is right, no later than a lease of now."""
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 import pytest
@@ -38,7 +39,7 @@ def waits(outcome: Outcome) -> timedelta:
     return outcome.backoff
 
 
-def said(logs: list[dict[str, object]]) -> list[object]:
+def said(logs: Sequence[Mapping[str, object]]) -> list[object]:
     return [entry["lease"] for entry in logs if entry["event"] == "lease_from_wrong_clock"]
 
 

@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
 from persistence import store as stores
+from persistence.database.trouble import is_worth_repeating
 from persistence.store import Store
 from tests.support.builders import NOW, draft
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.parametrize("kind", ["postgresql"], indirect=True)
 def repeated(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What transactions were repeated for."""
     seen: list[str] = []
-    judged = stores.is_worth_repeating
+    judged = is_worth_repeating
 
     def judging(error: Exception) -> bool:
         seen.append(str(error))

@@ -52,8 +52,6 @@ REMEDY = (
     "a job keeps its headers: in Operate modify the instance, cancel the task's token and add it again; "
     "for our own claims `reenvio claim resolve CLAIM` does it."
 )
-_NUMBER_MAX = 7
-"""The longest limit that makes sense; longer numbers can be a person's, and a message may quote them."""
 _WORD = re.compile(r"[\w.,:/+\-]{0,40}")
 _TEMPLATE_NAMES = ("elementTemplate", "modelerTemplate")
 _ENTRIES: TypeAdapter[list[str]] = TypeAdapter(Entries)
@@ -97,9 +95,6 @@ def _unknown(name: str, text: str) -> InvalidInput:
 
 def _with_limits(policy: Policy, given: Mapping[str, str]) -> Policy:
     named = {name: given[name] for name in _LIMITS if name in given}
-    for name, text in named.items():
-        if len(text) > _NUMBER_MAX:
-            raise _rejected(name, text, f"it must be a number of at most {_NUMBER_MAX} characters")
     try:
         change = LimitsChange.model_validate_strings({_LIMITS[name]: text for name, text in named.items()})
     except ValidationError as error:
@@ -111,9 +106,14 @@ def _with_limits(policy: Policy, given: Mapping[str, str]) -> Policy:
     except InvalidPolicy as error:
         if outside := _waits_outside(named, change):
             raise _leaving(outside, WAITS) from error
-        raise _rejected(", ".join(named), named.values(), _why(error)) from error
+        raise _rejected(", ".join(named), named.values(), _why_of_limits(error, named)) from error
     _require_rules(limits, named)
     return replace(policy, limits=limits)
+
+
+def _why_of_limits(error: InvalidPolicy, named: Mapping[PolicyHeader, str]) -> str:
+    """What is wrong with the limits; it quotes them, and a number of many digits can be a person's."""
+    return _why(error) if all(map(_is_word, named.values())) else "a limit is far outside its bounds"
 
 
 def _waits_outside(named: Mapping[PolicyHeader, str], change: LimitsChange) -> dict[PolicyHeader, str]:

@@ -16,9 +16,9 @@ from domain.retention import YEAR
 from domain.submission import Failed, SendResult, Submission
 from gateways.clock import EngineClock, WallClock
 from gateways.zeebe.connection import Plaintext
-from persistence.encryption.keys import new_key
 from persistence.store import Store
 from tests.support.builders import draft
+from tests.support.databases import KEYS
 from tests.support.payers_file import payers_file
 from workers.app.cluster import Cluster
 from workers.app.composition import App, running
@@ -69,7 +69,7 @@ class Site:
     def __init__(self, url: str, folder: Path) -> None:
         line = f'[payers.{PAYER}]\nendpoint = "http://127.0.0.1:9/"\nversion = "4.03.00"\n'
         files = PayerFiles(file=payers_file(folder, line))
-        key = SecretStr(new_key("k1"))
+        key = SecretStr(KEYS)
         self.settings = Settings(home=folder, database_url=url, encryption_keys=key, payers=files)
 
     @asynccontextmanager

@@ -103,7 +103,7 @@ async def opened(
             intake = Intake(store, ZeebeCommands(channel), clock, reader, Batches(channels, cipher))
             given = services(
                 store,
-                payer=gateway_to(channels, store, WallClock()),
+                payer=gateway_to(channels, store, clock),
                 payer_limits=limits_by_payer({PAYER: channels[PAYER].settings}),
                 clock=clock,
                 cipher=cipher,

@@ -126,7 +126,7 @@ class Leaving:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AttemptAnswer:
     """What came of a send."""
 
     claim_id: str
@@ -180,9 +180,9 @@ class Attempts:
 
     async def finish(self, claim_id: str, attempt: int, result: AttemptResult, *, now: datetime) -> None:
         """Record what came of a send."""
-        await self.finish_all([Answer(claim_id, attempt, result, now)])
+        await self.finish_all([AttemptAnswer(claim_id, attempt, result, now)])
 
-    async def finish_all(self, answers: Iterable[Answer]) -> None:
+    async def finish_all(self, answers: Iterable[AttemptAnswer]) -> None:
         """Record what came of several sends."""
         mine = (attempts.c.claim_id == bindparam("of")) & (attempts.c.attempt == bindparam("number"))
         told = update(attempts).where(mine)

@@ -13,10 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from gateways.clock import WallClock
 from persistence.database.engine import PoolLimits, open_database, sqlite_url
 from persistence.database.trouble import DatabaseError, has_waited, may_pass
-from persistence.migrations import migrate
 from persistence.store import Store
 from tests.support.database_cable import Cable
-from tests.support.databases import SEALS, Postgres
+from tests.support.databases import SEALS, Postgres, prepare
 from tests.support.services import services
 from workers.jobs import all_handlers
 from workers.runtime import Complete, Fail, Job, JobHandler, Outcome, Postpone
@@ -94,7 +93,7 @@ async def test_what_waiting_cannot_mend_is_an_incident_after_three(url: str) -> 
 async def test_a_full_disk_fails_jobs_until_there_is_room_and_loses_nothing(tmp_path: Path) -> None:
     """By SQLite's own limit of pages, which it reports as a full disk."""
     async with opened(sqlite_url(tmp_path / "small.db"), PoolLimits(connections=1)) as engine:
-        await migrate(engine)
+        await prepare(engine)
         store = Store(engine, SEALS)
         await _limit_pages(engine, "page_count + 4")
         outcomes = [await decided(store, key) for key in range(1, 40)]

@@ -29,7 +29,7 @@ from tests.support.services import services
 from tests.support.tiss_samples import PAYER, file_bytes, file_text, payer
 from workers.jobs import all_handlers
 from workers.jobs.send_begin import Begun
-from workers.jobs.send_finish import Ended, EndingTerms, finish_all
+from workers.jobs.send_finish import EndedSend, EndingTerms, finish_all
 from workers.payers.cancelled import note_cancelled
 from workers.payers.channels import PayerChannel, gateway_to
 from workers.payers.fence import Fence
@@ -269,7 +269,7 @@ async def test_what_is_fenced_has_not_left() -> None:
 async def second_is_answered(store: Store, answer: Accepted) -> Outcome:
     """What the process of the second send is told."""
     begun = Begun(replace(SUBMISSION, attempt=2), None, None)
-    ended = Ended(begun, process=1, result=answer, sought=None, began=NOW, at=NOW)
+    ended = EndedSend(begun, process=1, result=answer, sought=None, began=NOW, at=NOW)
     [told] = await store.run(lambda tx: finish_all(tx, [ended], EndingTerms(LIMITS, None)))
     return told.outcome
 

@@ -44,7 +44,7 @@ MAY_BE_UNDER_WAY = frozenset({ClaimState.SUBMITTING, ClaimState.IN_REVIEW})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedSend:
     """A job that wants to send a claim."""
 
     job: Job
@@ -104,7 +104,7 @@ class _Group:
     """The jobs of one transaction, and what each is told so far."""
 
     tx: Transaction
-    asked: Sequence[Asked]
+    asked: Sequence[AskedSend]
     terms: BeginningTerms
     payer: LockedPayer
     known: Mapping[str, _Known]
@@ -113,7 +113,9 @@ class _Group:
     going: dict[str, datetime | None] = field(default_factory=dict)
 
 
-async def begin_all(tx: Transaction, asked: Sequence[Asked], terms: BeginningTerms) -> Sequence[Beginning]:
+async def begin_all(
+    tx: Transaction, asked: Sequence[AskedSend], terms: BeginningTerms
+) -> Sequence[Beginning]:
     """Let each claim leave or wait, or say what else; jobs of one claim never come together."""
     group = await _looked_up(tx, asked, terms)
     for one in asked:
@@ -123,7 +125,7 @@ async def begin_all(tx: Transaction, asked: Sequence[Asked], terms: BeginningTer
     return await _written(group)
 
 
-async def _looked_up(tx: Transaction, asked: Sequence[Asked], terms: BeginningTerms) -> _Group:
+async def _looked_up(tx: Transaction, asked: Sequence[AskedSend], terms: BeginningTerms) -> _Group:
     now, ids = max(one.now for one in asked), [one.claim.claim_id for one in asked]
     payer = await locked(tx, asked[0].claim.payer_id, terms.limits, now)
     rows, histories = await tx.claims.lock_all(ids), await tx.attempts.histories(ids)
@@ -135,7 +137,7 @@ async def _looked_up(tx: Transaction, asked: Sequence[Asked], terms: BeginningTe
     return _Group(tx, asked, terms, payer, known, starts)
 
 
-async def _told_at_once(group: _Group, one: Asked) -> _Told | None:
+async def _told_at_once(group: _Group, one: AskedSend) -> _Told | None:
     """What a job is told without asking its payer's breaker; None when it wants to go."""
     claim_id, known = one.claim.claim_id, group.known[one.claim.claim_id]
     start = group.starts.get(claim_id)
@@ -154,7 +156,7 @@ async def _told_at_once(group: _Group, one: Asked) -> _Told | None:
     return barred or (await _must_wait(group, one, row) if row else None)
 
 
-def _barred(one: Asked, row: ClaimRow, history: History) -> _Told | None:
+def _barred(one: AskedSend, row: ClaimRow, history: History) -> _Told | None:
     """What the claim, or its process, has against the send."""
     match sending_bar(row.standing(_accepted_as(row, history)), one.job.process_instance_key):
         case AlreadyAccepted(protocol):
@@ -174,13 +176,13 @@ def _accepted_as(row: ClaimRow, history: History) -> str | None:
     return history.protocol_beside(row.protocol_number)
 
 
-def _ended_as_accepted(one: Asked, row: ClaimRow) -> ClaimRow | None:
+def _ended_as_accepted(one: AskedSend, row: ClaimRow) -> ClaimRow | None:
     is_own = row.process_instance_key in (None, one.job.process_instance_key)
     ends = is_own and not row.state.is_final
     return row.moved(ClaimState.ACCEPTED, now=one.now, reason=None) if ends else None
 
 
-def _known_answer(group: _Group, one: Asked, history: History) -> Outcome | None:
+def _known_answer(group: _Group, one: AskedSend, history: History) -> Outcome | None:
     """The answer of an earlier delivery; refused credentials hold for as long as nobody has resumed."""
     earlier, status = history.of_job(one.job.key), group.payer.breaker.status
     if earlier is None:
@@ -192,7 +194,7 @@ def _known_answer(group: _Group, one: Asked, history: History) -> Outcome | None
     return None
 
 
-async def _must_wait(group: _Group, one: Asked, row: ClaimRow) -> _Told | None:
+async def _must_wait(group: _Group, one: AskedSend, row: ClaimRow) -> _Told | None:
     """Whether a send of the claim may be under way, or a person has it whom the job does not know of."""
     sending = group.known[row.claim_id].under_way is not None
     if sending and (wait := await under_way(group.tx, row, one.now, longest=group.terms.limits.lease)):
@@ -202,7 +204,7 @@ async def _must_wait(group: _Group, one: Asked, row: ClaimRow) -> _Told | None:
     return None
 
 
-async def _is_from_before_the_review(tx: Transaction, one: Asked) -> bool:
+async def _is_from_before_the_review(tx: Transaction, one: AskedSend) -> bool:
     """Keys of one process instance grow; a job that a person began again has its first key."""
     opened_by = await tx.reviews.last_job(one.claim.claim_id)
     return opened_by is not None and one.job.key < opened_by
@@ -229,7 +231,7 @@ async def _admit(group: _Group) -> None:
             group.told[one.claim.claim_id] = _kept_back(group, one, admission)
 
 
-def _kept_back(group: _Group, one: Asked, admission: Admission) -> _Told:
+def _kept_back(group: _Group, one: AskedSend, admission: Admission) -> _Told:
     match admission.verdict:
         case Hold() as hold:
             return _held(group, one, hold, is_first=admission.is_first)
@@ -239,7 +241,7 @@ def _kept_back(group: _Group, one: Asked, admission: Admission) -> _Told:
             raise AssertionError("a claim that may go is not kept back")
 
 
-def _held(group: _Group, one: Asked, hold: Hold, *, is_first: bool) -> _Told:
+def _held(group: _Group, one: AskedSend, hold: Hold, *, is_first: bool) -> _Told:
     """The claim waits, and no attempt was spent; a wait may be prolonged many times, and has one line."""
     reason, claim_id = redact(hold.reason), one.claim.claim_id
     row = _row(group, one, ClaimState.WAITING, reason=reason, next_retry_time=hold.resume_at)
@@ -247,14 +249,14 @@ def _held(group: _Group, one: Asked, hold: Hold, *, is_first: bool) -> _Told:
     return _Told(held(hold), row, line if is_first else None)
 
 
-def _given_up(group: _Group, one: Asked, stop: Stop) -> _Told:
+def _given_up(group: _Group, one: AskedSend, stop: Stop) -> _Told:
     error = deadline_near(one.claim, stop)
     line = JournalNote(one.claim.claim_id, one.now, "deadline_near", f"not sent: {error}")
     row = _row(group, one, ClaimState.FAILED, reason=error)
     return _Told(not_sent(redact(error), HELD_TO_DEADLINE), row, line)
 
 
-def _row(group: _Group, one: Asked, state: ClaimState, **changes: object) -> ClaimRow:
+def _row(group: _Group, one: AskedSend, state: ClaimState, **changes: object) -> ClaimRow:
     """The claim as it stands now, in its process's hands; one that nobody handed in begins here."""
     claim, now = one.claim, one.now
     known = group.known[claim.claim_id].row
@@ -277,7 +279,7 @@ async def _written(group: _Group) -> Sequence[Beginning]:
     return [everything[one.claim.claim_id] for one in group.asked]
 
 
-def _going(group: _Group) -> Sequence[Asked]:
+def _going(group: _Group) -> Sequence[AskedSend]:
     return [one for one in group.asked if one.claim.claim_id in group.going]
 
 

@@ -6,20 +6,20 @@ from datetime import datetime
 
 from domain.payer_status import PayerLimits
 from domain.submission import AccessDenied, Answered, Settled, Submission, settle
-from persistence.repositories.attempts import Answer, AttemptResult, History
+from persistence.repositories.attempts import AttemptAnswer, AttemptResult, History
 from persistence.repositories.claims import ClaimRow, SentBy
 from persistence.repositories.guides import SoughtGuides
 from persistence.store import Transaction
 from workers.claims.guides import other_holders
 from workers.jobs.once import Once
 from workers.jobs.send_begin import Begun
-from workers.jobs.send_result import LockedClaim, Recorded, facts_of, recorded, report
+from workers.jobs.send_result import AfterSend, LockedClaim, facts_of, recorded, report
 from workers.payers.admission import LockedPayer, PayerChange, locked
 from workers.runtime.outcome import Complete, Incident, Throw
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedSend:
     """A send and its answer; `began` and `at` are its moments by our clock."""
 
     begun: Begun
@@ -52,11 +52,11 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    answer: Answer
-    recorded: Recorded
+    answer: AttemptAnswer
+    recorded: AfterSend
 
 
-async def finish_all(tx: Transaction, ended: Sequence[Ended], terms: EndingTerms) -> Sequence[Told]:
+async def finish_all(tx: Transaction, ended: Sequence[EndedSend], terms: EndingTerms) -> Sequence[Told]:
     """Write down what came of each send; the payer learns from all of them, in their order."""
     ids, now = [one.submission.claim_id for one in ended], max(one.at for one in ended)
     first = payer = await locked(tx, ended[0].submission.payer_id, terms.limits, now)
@@ -77,11 +77,11 @@ async def finish_all(tx: Transaction, ended: Sequence[Ended], terms: EndingTerms
     return [Told(said, None if number else change) for number, said in enumerate(told)]
 
 
-def _pairs(ended: Sequence[Ended], entries: Sequence[_Entry]) -> Sequence[tuple[Ended, _Entry]]:
+def _pairs(ended: Sequence[EndedSend], entries: Sequence[_Entry]) -> Sequence[tuple[EndedSend, _Entry]]:
     return list(zip(ended, entries, strict=True))
 
 
-async def _settled(tx: Transaction, one: Ended, payer: LockedPayer, history: History) -> Settled:
+async def _settled(tx: Transaction, one: EndedSend, payer: LockedPayer, history: History) -> Settled:
     sent = one.submission
     others = await other_holders(tx, one.sought)
     alone = _is_denied_alone(one, payer, history)
@@ -90,18 +90,18 @@ async def _settled(tx: Transaction, one: Ended, payer: LockedPayer, history: His
     )
 
 
-def _is_denied_alone(one: Ended, payer: LockedPayer, history: History) -> bool:
+def _is_denied_alone(one: EndedSend, payer: LockedPayer, history: History) -> bool:
     """Whether the claim was denied before, and the payer has taken others since it was resumed."""
     takes_others = isinstance(one.result, AccessDenied) and payer.breaker.status.proven
     return takes_others and history.was_denied(before=one.submission.attempt)
 
 
-def _entry(one: Ended, settled: Settled, row: ClaimRow | None, history: History) -> _Entry:
+def _entry(one: EndedSend, settled: Settled, row: ClaimRow | None, history: History) -> _Entry:
     sent = one.submission
     result = AttemptResult(settled.stored_as, facts_of(settled))
     known = LockedClaim(sent.payer_id, row, history.answered(sent.attempt, result))
     by = SentBy(sent.claim_id, sent.attempt, one.process)
-    answer = Answer(sent.claim_id, sent.attempt, result, one.began)
+    answer = AttemptAnswer(sent.claim_id, sent.attempt, result, one.began)
     return _Entry(answer, recorded(by, settled, known, one.began))
 
 

@@ -162,7 +162,7 @@ class LockedClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class AfterSend:
     """Where a claim stands after a send, its line in the journal, and what its process is told.
 
     A newer send, a person or another answer may have the claim by now: then it stays as it is, and at most
@@ -175,7 +175,7 @@ class Recorded:
     noted_protocol: str | None = None
 
 
-def recorded(sent: SentBy, settled: Settled, known: LockedClaim, now: datetime) -> Recorded:
+def recorded(sent: SentBy, settled: Settled, known: LockedClaim, now: datetime) -> AfterSend:
     """What becomes of a claim by the answer to its send."""
     note = partial(JournalNote, sent.claim_id, now)
     match settled:
@@ -194,7 +194,7 @@ def recorded(sent: SentBy, settled: Settled, known: LockedClaim, now: datetime) 
             line = note("access_denied", stopped)
         case _:
             assert_never(settled)
-    return Recorded(settled if moved else _known_better(known, sent, settled), line, moved)
+    return AfterSend(settled if moved else _known_better(known, sent, settled), line, moved)
 
 
 def _known_better(known: LockedClaim, sent: SentBy, settled: Settled) -> Settled:
@@ -207,16 +207,16 @@ def _known_better(known: LockedClaim, sent: SentBy, settled: Settled) -> Settled
     return ProtocolMissing() if is_void else settled
 
 
-def _accepted(sent: SentBy, accepted: Accepted, known: LockedClaim, now: datetime) -> Recorded:
+def _accepted(sent: SentBy, accepted: Accepted, known: LockedClaim, now: datetime) -> AfterSend:
     protocol, total = accepted.protocol_number, accepted.total
     amount = f", total {total}" if total else ""
     glosas = _with_glosas(accepted.glosas, accepted.more_glosas)
     detail = f"send {sent.attempt}, protocol {protocol}{amount}{glosas}"
     if moved := known.accepted(sent, protocol, now=now):
-        return Recorded(accepted, JournalNote(sent.claim_id, now, "accepted", detail), moved)
+        return AfterSend(accepted, JournalNote(sent.claim_id, now, "accepted", detail), moved)
     event, is_noted = _late_acceptance(known, sent, protocol)
     told = _known_better(known, sent, accepted)
-    return Recorded(
+    return AfterSend(
         told, JournalNote(sent.claim_id, now, event, detail), noted_protocol=protocol if is_noted else None
     )
 

@@ -31,8 +31,8 @@ from workers.jobs.claim_owner import in_own_name
 from workers.jobs.idempotent import LEASE_MARGIN, Operation
 from workers.jobs.once import Once
 from workers.jobs.rejections import rejected
-from workers.jobs.send_begin import Asked, Beginning, BeginningTerms, Begun, PayerDiffers, begin_all
-from workers.jobs.send_finish import Ended, EndingTerms, Told, finish_all
+from workers.jobs.send_begin import AskedSend, Beginning, BeginningTerms, Begun, PayerDiffers, begin_all
+from workers.jobs.send_finish import EndedSend, EndingTerms, Told, finish_all
 from workers.jobs.services import Services
 from workers.policy.overrides import as_named
 from workers.runtime.handler import JobHandler, JobInput, typed
@@ -102,8 +102,8 @@ class _Sends:
     def __init__(self, services: Services, once: Once | None) -> None:
         self._services = services
         self._once = once
-        self._beginning = Lanes[Asked, Beginning](self._beginning_lane)
-        self._ending = Lanes[Ended, Told](self._ending_lane)
+        self._beginning = Lanes[AskedSend, Beginning](self._beginning_lane)
+        self._ending = Lanes[EndedSend, Told](self._ending_lane)
 
     async def submit(self, job: Job, claim: Candidate) -> Outcome:
         """Begin, send, finish."""
@@ -120,7 +120,7 @@ class _Sends:
 
     async def _begun(self, job: Job, claim: Candidate) -> Begun | Outcome | OfAnother:
         """Begin at the payer that the job names; where the claim was handed in for another, at that one."""
-        asked = Asked(job, claim, await self._services.clock.now())
+        asked = AskedSend(job, claim, await self._services.clock.now())
         begun = await self._beginning.add(claim.payer_id, asked)
         if not isinstance(begun, PayerDiffers):
             return begun
@@ -147,7 +147,7 @@ class _Sends:
         services, sent = self._services, begun.submission
         sought = await services.guides.prepare(sent, result) if services.guides else None
         at = await services.clock.now()
-        ended = Ended(begun, job.process_instance_key, result, sought, began, at)
+        ended = EndedSend(begun, job.process_instance_key, result, sought, began, at)
         told = await self._ending.add(sent.payer_id, ended)
         if told.change:
             await services.waker.after(told.change, at)
@@ -169,8 +169,10 @@ class _Sends:
         await self._services.store.run_until_written(take_back)
         return told
 
-    def _beginning_lane(self, payer_id: str, on_idle: Callable[[], None]) -> GroupCommit[Asked, Beginning]:
-        async def begin(asked: Sequence[Asked]) -> Sequence[Beginning]:
+    def _beginning_lane(
+        self, payer_id: str, on_idle: Callable[[], None]
+    ) -> GroupCommit[AskedSend, Beginning]:
+        async def begin(asked: Sequence[AskedSend]) -> Sequence[Beginning]:
             services = self._services
             terms = BeginningTerms(
                 self._limits(payer_id), self._once, services.cipher, practice=services.practice
@@ -185,10 +187,10 @@ class _Sends:
             on_idle=on_idle,
         )
 
-    def _ending_lane(self, payer_id: str, on_idle: Callable[[], None]) -> GroupCommit[Ended, Told]:
+    def _ending_lane(self, payer_id: str, on_idle: Callable[[], None]) -> GroupCommit[EndedSend, Told]:
         """An answer must not get lost: alone it is written again and again until it stands."""
 
-        async def finish(ended: Sequence[Ended]) -> Sequence[Told]:
+        async def finish(ended: Sequence[EndedSend]) -> Sequence[Told]:
             store, terms = self._services.store, EndingTerms(self._limits(payer_id), self._once)
             run = store.run if len(ended) > 1 else store.run_until_written
             return await run(lambda tx: finish_all(tx, ended, terms))

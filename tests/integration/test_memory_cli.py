@@ -276,7 +276,7 @@ async def test_the_relay_says_how_far_behind_it_is_and_carries(
     _, out, _ = await terminal.run("relay", "--lag")
     assert out.startswith("1 event waits, the oldest since 2026-01-12T10:40:00")
     _, out, _ = await terminal.run("relay", "--once")
-    assert out == "1 events carried.\n"
+    assert out == "1 event carried.\n"
     assert (tmp_path / "events.jsonl").read_text().count("\n") == 1
     code, _, err = await terminal.run("relay", "--once", REDIS_URL="http://x")
     assert code == 2

@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -18,7 +19,7 @@ from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url
 from persistence.encryption.keys import made_cipher
 from persistence.repositories.claims import ClaimRow
-from tests.process.stage import eventually
+from tests.process.stage import LOOK_SECONDS, eventually
 from tests.support.command_line import environment
 from tests.support.orders import answered
 from tests.support.payers_file import payers_file
@@ -88,6 +89,13 @@ class Hospital:
         file = self.folder / name
         file.write_bytes(data)
         return str(file)
+
+    async def advance(self, by: timedelta) -> None:
+        """Move the engine's clock, and wait until the application has seen it."""
+        assert isinstance(self.cluster.clock, EngineClock)
+        moved = await self.cluster.clock.advance(by)
+        while await self.app.clock.now() < moved:
+            await asyncio.sleep(LOOK_SECONDS)
 
     async def reenvio(self, *arguments: str) -> tuple[int, str]:
         """Run a command as a person would; its exit code and all it said."""

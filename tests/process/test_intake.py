@@ -10,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
 from domain.submission import Failed, SendResult, Submission
-from gateways.clock import EngineClock
 from gateways.zeebe import engine
 from gateways.zeebe.commands import CommandRefusedError, ZeebeCommands
 from gateways.zeebe.connection import Plaintext, open_channel
@@ -104,9 +103,7 @@ async def test_a_claim_that_was_not_started_is_started_by_the_sweep(
         away = dataclasses.replace(hospital.app.intake, commands=ZeebeCommands(nowhere))
         with pytest.raises(CommandRefusedError):
             await away.submit(ClaimFile(claim_file("103")))
-    clock = hospital.app.clock
-    assert isinstance(clock, EngineClock)
-    await clock.advance(timedelta(minutes=2))
+    await hospital.advance(timedelta(minutes=2))
     assert await hospital.app.intake.start_received() == 1
     async with hospital.working():
         await hospital.reaches(claim, ClaimState.ACCEPTED)
@@ -119,10 +116,8 @@ async def test_no_repetition_starts_a_second_process_even_when_the_engine_has_fo
     file, claim, intake = ClaimFile(claim_file("104")), claim_id("104"), hospital.app.intake
     await intake.submit(file)
     assert isinstance(await intake.submit(file), KnownClaim)
-    clock = hospital.app.clock
-    assert isinstance(clock, EngineClock)
     for _ in range(3):  # a message is forgotten after a day; nobody has served the claim yet
-        await clock.advance(timedelta(hours=25))
+        await hospital.advance(timedelta(hours=25))
         await intake.start_received()
         await intake.submit(file)
     async with hospital.working():
@@ -220,9 +215,7 @@ async def through_review(hospital: Hospital, number: str) -> None:
     await hospital.app.intake.submit(ClaimFile(patients_file(number)))
     async with hospital.working():
         await eventually(lambda: retry_scheduled(hospital, number), "a retry")
-        clock = hospital.app.clock
-        assert isinstance(clock, EngineClock)
-        await clock.advance(timedelta(minutes=7))
+        await hospital.advance(timedelta(minutes=7))
         await hospital.reaches(claim_id(number), ClaimState.IN_REVIEW)
 
 

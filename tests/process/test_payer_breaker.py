@@ -141,7 +141,7 @@ async def test_people_see_and_steer_payers_from_the_command_line(
         assert "month's end" in (await reenvio("show", payer.id))[0]
         unconfirmed = ("payer", "trip", payer.id, "--reason", "claims wait, and nobody says yes")
         code, refused = await command_line(environment, *unconfirmed)
-        assert (code, "1 claims wait" in refused) == (2, True)
+        assert (code, "1 claim waiting" in refused) == (2, True)
         assert (payer.sent, payer.verdicts(accepted)) == ([accepted.id.value], ["taken"])
         assert (await reenvio("resume", payer.id))[1] == 0
         await payer.all_accepted([held])

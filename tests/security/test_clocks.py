@@ -150,7 +150,8 @@ async def test_maintenance_does_not_run_by_a_moved_engine_beside_a_database_of_o
         assert isinstance(outcome, Fail)
         assert "the engine stands apart" in outcome.message
         async with app.store.reading() as tx:
-            assert (await tx.anchors.all(), len(await tx.audit.of_claim("CLM-001-1")) > 0) == ([], True)
+            daily = [anchor for anchor in await tx.anchors.all() if not anchor.is_beginning]
+            assert (daily, len(await tx.audit.of_claim("CLM-001-1")) > 0) == ([], True)
 
 
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)

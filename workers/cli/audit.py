@@ -20,7 +20,7 @@ from persistence.repositories.payloads import open_payload
 from persistence.store import Store, Transaction
 from workers.app.beginnings import note_beginning, noted_beginning
 from workers.app.ciphers import keys_as_given
-from workers.cli.application import DecidedClaimArgument, OptionalDecidedClaim, with_store
+from workers.cli.application import DecidedClaimArgument, OptionalDecidedClaim, with_store, with_trail
 from workers.cli.operator import (
     FOR_GOOD,
     ByOption,
@@ -114,7 +114,7 @@ def begin(reason: ReasonOption = None, by: ByOption = None, yes: YesOption = Fal
         note_beginning(settings, begun, anew=True)
         tell(_begins_with(begun))
 
-    with_store(go, settings)
+    with_trail(go, settings)
 
 
 async def _begun(tx: Transaction) -> Anchor:

@@ -13,12 +13,10 @@ from domain.operators import Attribution
 from domain.payer_status import PayerState
 from domain.ports import Clock
 from domain.refusals import Refusal
-from persistence.audit.seals import seals_of
 from persistence.store import Store
-from workers.app.ciphers import opened_cipher
 from workers.app.cluster import clock_here
 from workers.app.composition import App
-from workers.cli.application import with_app, with_store
+from workers.cli.application import with_app, with_store, with_trail
 from workers.cli.operator import ByOption, ReasonOption, Subject, YesOption, ordered, require_yes, signed
 from workers.cli.output import counted, tell
 from workers.cli.tables import print_table
@@ -183,10 +181,9 @@ def _at_desk(go: Callable[[PayerDesk], Awaitable[None]]) -> None:
     policy = PolicySource(settings.policy_file)
 
     async def within(store: Store) -> None:
-        sealed = store.sealed_with(seals_of(await opened_cipher(settings, store)))
-        await go(PayerDesk(sealed, clock_here(settings, sealed), policy, limits))
+        await go(PayerDesk(store, clock_here(settings, store), policy, limits))
 
-    with_store(within, settings)
+    with_trail(within, settings)
 
 
 def _orders(app: App | PayerDesk) -> Orders:

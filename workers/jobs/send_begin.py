@@ -71,6 +71,14 @@ class PayerDiffers:
 Beginning = Begun | PayerDiffers | OfAnother | Outcome
 
 
+class NothingBeginsError(Exception):
+    """Undoes what was looked up at a payer that nobody's claim was handed in for; says what each is told."""
+
+    def __init__(self, told: Sequence[Beginning]) -> None:
+        super().__init__()
+        self.told = told
+
+
 @dataclass(frozen=True, slots=True)
 class BeginningTerms:
     """What a send at this payer begins by."""
@@ -121,8 +129,15 @@ async def begin_all(
     for one in asked:
         if (told := await _told_at_once(group, one)) is not None:
             group.told[one.claim.claim_id] = told
+    if all(_differs(group, one) for one in asked):
+        raise NothingBeginsError([group.told[one.claim.claim_id].told for one in asked])
     await _admit(group)
     return await _written(group)
+
+
+def _differs(group: _Group, one: AskedSend) -> bool:
+    told = group.told.get(one.claim.claim_id)
+    return told is not None and isinstance(told.told, PayerDiffers)
 
 
 async def _looked_up(tx: Transaction, asked: Sequence[AskedSend], terms: BeginningTerms) -> _Group:

@@ -31,7 +31,15 @@ from workers.jobs.claim_owner import in_own_name
 from workers.jobs.idempotent import LEASE_MARGIN, Operation
 from workers.jobs.once import Once
 from workers.jobs.rejections import rejected
-from workers.jobs.send_begin import AskedSend, Beginning, BeginningTerms, Begun, PayerDiffers, begin_all
+from workers.jobs.send_begin import (
+    AskedSend,
+    Beginning,
+    BeginningTerms,
+    Begun,
+    NothingBeginsError,
+    PayerDiffers,
+    begin_all,
+)
 from workers.jobs.send_finish import EndedSend, EndingTerms, Told, finish_all
 from workers.jobs.services import Services
 from workers.policy.overrides import as_named
@@ -177,7 +185,10 @@ class _Sends:
             terms = BeginningTerms(
                 self._limits(payer_id), self._once, services.cipher, practice=services.practice
             )
-            return await services.store.run(lambda tx: begin_all(tx, asked, terms))
+            try:
+                return await services.store.run(lambda tx: begin_all(tx, asked, terms))
+            except NothingBeginsError as nothing:
+                return nothing.told
 
         return GroupCommit(
             begin,

@@ -12,11 +12,11 @@ from persistence.audit.seals import UNSEALED
 from persistence.database.engine import open_database
 from persistence.migrations import migrate
 from persistence.store import Store
-from tests.support.builders import draft
+from tests.support.builders import NOW, draft
 from tests.support.databases import KEYS
 from workers.app.beginnings import note_file, noted_beginning
 from workers.app.cluster import Cluster
-from workers.app.composition import migrate_database, opened_store, running
+from workers.app.composition import migrate_database, opened_store, opened_trail, running
 from workers.config.settings import Settings, read_settings
 
 NOBODY = Cluster(Plaintext("127.0.0.1:9"), WallClock())
@@ -48,6 +48,15 @@ async def test_the_first_start_with_a_key_signs_the_beginning_and_notes_it_besid
     assert begun.signature
     assert noted_beginning(settings) == begun.hash
     assert note_file(settings).stat().st_mode & 0o077 == 0
+
+
+async def test_so_does_the_first_order_though_no_worker_has_started_yet(settings: Settings) -> None:
+    await migrate_database(settings)
+    async with opened_trail(settings) as store:
+        await store.run(lambda tx: tx.journal.write("CLM-001-1", "ordered", "a test", now=NOW))
+    begun = await beginning(settings)
+    assert begun
+    assert (begun.last_event, noted_beginning(settings)) == (0, begun.hash)
 
 
 async def test_an_upgrade_signs_what_earlier_versions_wrote(

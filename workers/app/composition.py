@@ -207,7 +207,9 @@ async def opened_trail(settings: Settings) -> AsyncIterator[Store]:
     async with opened_store(settings) as store:
         cipher = await opened_cipher(settings, store)
         require_key(cipher)
-        yield store.sealed_with(seals_of(cipher))
+        sealed = store.sealed_with(seals_of(cipher))
+        await begin_trail(settings, sealed)
+        yield sealed
 
 
 @asynccontextmanager

@@ -12,7 +12,6 @@ from sqlalchemy import (
     Select,
     and_,
     bindparam,
-    exists,
     insert,
     literal_column,
     null,
@@ -27,7 +26,7 @@ from domain.permission import Standing
 from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
 from persistence.repositories.incidents import StuckJob, read_stuck_job
-from persistence.tables import claim_payloads, claims, submission_attempts
+from persistence.tables import claim_payloads, claims
 
 DecidedState = Literal[ClaimState.WAITING, ClaimState.FAILED]
 log = structlog.get_logger(__name__)
@@ -251,24 +250,6 @@ class Claims:
         forgotten = update(claims).where(mine).values(process_instance_key=None)
         return (await self._connection.execute(forgotten)).rowcount == 1
 
-    async def answered(self, sent: SentBy, state: ClaimState, *, now: datetime, **changes: object) -> bool:
-        """Move a claim by the answer to its newest send; False when it stays as it is."""
-        owner = claims.c.process_instance_key
-        own = owner.is_(None) | (owner == sent.process_instance_key)
-        allowed = claims.c.state.in_(sorted(predecessors(state)))
-        newest = (claims.c.claim_id == sent.claim_id) & own & allowed & ~_later_send(sent)
-        return await self._update(newest, state, now=now, **changes)
-
-    async def accepted(self, sent: SentBy, protocol_number: str, *, now: datetime) -> bool:
-        """End a claim as its payer accepted it, however late one hears of it; False when it stays as it is.
-
-        An acceptance that the payer has cancelled since is none.
-        """
-        end = ClaimState.ACCEPTED
-        allowed = claims.c.state.in_(sorted(predecessors(end)))
-        standing = (claims.c.claim_id == sent.claim_id) & allowed & ~_undone(sent)
-        return await self._update(standing, end, now=now, protocol_number=protocol_number, reason=None)
-
     async def move(self, claim_id: str, state: ClaimState, *, now: datetime, **changes: object) -> bool:
         """Move a known claim to a state that may follow its own; False when it stays as it is."""
         return await self._move_from(predecessors(state), claim_id, state, now=now, **changes)
@@ -316,17 +297,6 @@ class Claims:
         kept = await self._connection.scalar(select(claims.c.state).where(claims.c.claim_id == claim_id))
         if kept not in (None, state):
             log.warning("claim_state_kept", claim=claim_id, **{"from": kept, "to": state.value})
-
-
-def _later_send(sent: SentBy) -> ColumnElement[bool]:
-    sends = submission_attempts.c
-    return exists().where(sends.claim_id == sent.claim_id, sends.attempt > sent.attempt)
-
-
-def _undone(sent: SentBy) -> ColumnElement[bool]:
-    sends = submission_attempts.c
-    mine = (sends.claim_id == sent.claim_id) & (sends.attempt == sent.attempt)
-    return exists().where(mine, sends.undone_at.is_not(None))
 
 
 def _claim(row: Row[Any]) -> ClaimRow:

@@ -179,12 +179,7 @@ async def test_a_late_acceptance_that_the_payer_has_cancelled_since_is_none(desk
 
 
 async def test_a_claim_whose_acceptance_came_while_a_person_had_it_is_not_sent_again(desk: Desk) -> None:
-    first = await desk.begin(desk.job(SEND, FIRST))
-    desk.moment = NOW + AFTER_EVERY_LEASE
-    await desk.send(desk.job(SEND, FIRST), FAILED)
-    await desk.do(desk.job(REVIEW, FIRST, reviewReason="PERMANENT_ERROR"))
-    desk.payer.answer(1, Accepted("P-1"))
-    await first
+    await accepted_in_review(desk)
     assert (await desk.row()).state is ClaimState.IN_REVIEW
     resent = await desk.do(desk.job(SEND, FIRST, reviewRound=1))
     assert resent == Complete({"protocolNumber": "P-1"})

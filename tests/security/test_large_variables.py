@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pyzeebe.proto.gateway_pb2 import ActivatedJob, ActivateJobsResponse
 
-from bpmn.names import Header, JobType
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.store import Store
+from tests.support import job_samples
 from tests.support.effort import watching_loop
 from tests.support.services import services
 from workers.jobs import all_handlers
@@ -28,17 +28,7 @@ TRIES = 3
 ENGINES_LIMIT = 3_900_000
 UNITS = ("[]", '{"a":{}}', "1", '""', "1.5e300")
 TEXTS = ("x", "ab ", "\u200bé ", "1 ", "a\n", "<cpf>", "\u200b", "CPF 529.982.247-25; ")
-GOOD: dict[str, object] = {
-    "claimId": "CLM-D-1",
-    "payerId": "999999",
-    "retryCount": 1,
-    "submissionError": "TIMEOUT",
-    "reviewReason": "PERMANENT_ERROR",
-}
-HEADERS: dict[str, dict[str, str]] = {
-    JobType.CLOSE_CLAIM: {Header.OUTCOME: "CANCELLED"},
-    JobType.NOTIFY: {Header.RECIPIENT_GROUP: "REGISTRATION", Header.TEMPLATE: "t"},
-}
+GOOD = job_samples.VARIABLES | {"retryCount": 1}
 on_sqlite = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
 
@@ -92,7 +82,7 @@ async def test_no_text_in_any_variable_keeps_the_loop_from_its_turn(store: Store
         for name in handler.variables:
             for text in TEXTS:
                 given = GOOD | {name: repeated(text, size)}
-                job = Job(1, handler.type, "Task", 1, 3, HEADERS.get(handler.type, {}), given)
+                job = Job(1, handler.type, "Task", 1, 3, job_samples.HEADERS.get(handler.type, {}), given)
                 outcome = await run_handler(handler, job)
                 assert size < JSON_MAX or (isinstance(outcome, Incident) and name in outcome.message)
                 if await longest_step(handler, job) >= BLOCKED:

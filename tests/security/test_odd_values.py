@@ -7,9 +7,10 @@ from types import MappingProxyType
 
 import pytest
 
-from bpmn.names import Header, JobType, PolicyHeader, Variable
+from bpmn.names import Header, PolicyHeader, Variable
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.store import Store
+from tests.support import job_samples
 from tests.support.services import services
 from workers.jobs import all_handlers
 from workers.runtime import Complete, Incident, Job, Throw
@@ -17,17 +18,6 @@ from workers.runtime.executor import run_handler
 from workers.runtime.handler import JobHandler
 
 CIPHER = cipher_of(new_key("k1"))
-GOOD: dict[str, object] = {
-    "claimId": "CLM-D-1",
-    "payerId": "999999",
-    "retryCount": 0,
-    "submissionError": "TIMEOUT",
-    "reviewReason": "PERMANENT_ERROR",
-}
-HEADERS: dict[str, dict[str, str]] = {
-    JobType.CLOSE_CLAIM: {Header.OUTCOME: "CANCELLED"},
-    JobType.NOTIFY: {Header.RECIPIENT_GROUP: "REGISTRATION", Header.TEMPLATE: "t"},
-}
 NO_VALUES: dict[str, object] = {
     "nul": "CLM-D-1\x00",
     "surrogate": "CLM-\ud800-1",
@@ -45,7 +35,15 @@ def handlers(store: Store) -> list[JobHandler]:
 
 
 def job(handler: JobHandler, key: int = 7, given: Mapping[str, object] = MappingProxyType({})) -> Job:
-    return Job(key, handler.type, "Task", 1, 3, HEADERS.get(handler.type, {}), {**GOOD, **given})
+    return Job(
+        key,
+        handler.type,
+        "Task",
+        1,
+        3,
+        job_samples.HEADERS.get(handler.type, {}),
+        {**job_samples.VARIABLES, **given},
+    )
 
 
 @pytest.mark.parametrize("value", NO_VALUES.values(), ids=NO_VALUES)

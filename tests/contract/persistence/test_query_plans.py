@@ -15,7 +15,7 @@ from domain.payer_status import PayerStatus
 from domain.retention import Periods
 from domain.slots import Slot
 from persistence.audit.rejections import Rejection
-from persistence.repositories.claims import SentBy, Wanted
+from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.repositories.guides import SoughtGuides
 from persistence.repositories.idempotency import OperationKey, OperationStatus, OperationTerms
 from persistence.retention import AREAS
@@ -29,7 +29,7 @@ LONG_AGO = later(days=-2_200)
 HASHES = {f"v{n}": frozenset({"v7", "v8"}) for n in range(3_000)}
 SOUGHT = SoughtGuides(CLAIM, ["p7", "p8"], {"v7": frozenset({"v7", "v8"}), "k": frozenset({"x"})})
 ELSEWHERE = SoughtGuides(CLAIM, ["p7"], HASHES, frozenset({"p1"}))
-SENT = SentBy(CLAIM, 1, 1)
+ROW = ClaimRow(CLAIM, "p", ClaimState.FAILED, 0, None, None, None, NOW)
 KEY = OperationKey("1", "Task", "submit_claim", {})
 REJECTION = Rejection(7, 1, CLAIM, "RN-BIL-004", "BIL-004-V5", "Variable retryCount", NOW)
 TERMS = OperationTerms(lease=later(minutes=4) - NOW)
@@ -53,8 +53,7 @@ HOT: dict[str, Work] = {
     "claim": lambda tx: tx.claims.find(CLAIM),
     "put": lambda tx: tx.claims.put(CLAIM, "p", ClaimState.FAILED, now=NOW),
     "lock claim": lambda tx: tx.claims.lock(CLAIM),
-    "answered": lambda tx: tx.claims.answered(SENT, ClaimState.FAILED, now=NOW),
-    "accepted": lambda tx: tx.claims.accepted(SENT, "P-1", now=NOW),
+    "save claims": lambda tx: tx.claims.save_all([ROW]),
     "disown": lambda tx: tx.claims.disown(CLAIM, 1),
     "received": lambda tx: tx.claims.received(NOW, 10),
     "newest": lambda tx: tx.claims.newest(Wanted(), 10),

@@ -118,11 +118,12 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A send that is about to begin."""
+    """A send that is about to begin: at its moment, which may lie up to a second ahead."""
 
     claim_id: str
     attempt: int
     job_key: int
+    started_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +167,14 @@ class Attempts:
     async def start(self, claim_id: str, job_key: int, *, now: datetime) -> int:
         """Record that the claim is about to leave, sealed; returns the number of this send, from 1."""
         number = (await self.history(claim_id)).last + 1
-        await self.start_all([Leaving(claim_id, number, job_key)], now=now)
+        await self.start_all([Leaving(claim_id, number, job_key, now)])
         return number
 
-    async def start_all(self, leaving: Sequence[Leaving], *, now: datetime) -> None:
+    async def start_all(self, leaving: Sequence[Leaving]) -> None:
         """Record that claims are about to leave, sealed."""
-        rows = [row_of(one) | {"started_at": now} for one in leaving]
-        await self._connection.execute(insert(attempts), rows)
+        await self._connection.execute(insert(attempts), [row_of(one) for one in leaving])
         await self._notes.add_all(
-            Note(one.claim_id, SENDING, {"send": one.attempt, "job": str(one.job_key)}, now)
+            Note(one.claim_id, SENDING, {"send": one.attempt, "job": str(one.job_key)}, one.started_at)
             for one in leaving
         )
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import event
@@ -91,3 +92,12 @@ async def test_a_slot_within_the_second_is_waited_for_in_the_worker(scene: Scene
         assert isinstance(late, Throw)
         assert late.code == "PAYER_UNAVAILABLE"
     assert sorted(scene.sent) == ["CLM-D-1", "CLM-D-2"]
+
+
+async def test_a_send_is_on_record_with_the_moment_at_which_it_leaves(scene: Scene) -> None:
+    scene.limits = PayerLimits(per_minute=120, at_once=32, needs_proof=False)
+    await submitted(scene.handler("submit-claim"), range(1, 3))
+    async with scene.store.reading() as tx:
+        sends = await tx.attempts.histories(["CLM-D-1", "CLM-D-2"])
+    began = [send.started_at for history in sends.values() for send in history.sends]
+    assert began == [NOW, NOW + timedelta(seconds=0.5)]

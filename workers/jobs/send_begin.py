@@ -15,6 +15,7 @@ from domain.decision import HELD_TO_DEADLINE
 from domain.payer_status import PayerLimits, PayerState
 from domain.permission import AlreadyAccepted, Ended, OfAnother, sending_bar
 from domain.redaction import redact
+from domain.slots import latest
 from domain.submission import AccessDenied, Submission
 from domain.verdicts import Candidate, Go, Hold, Stop
 from persistence.encryption.cipher import Cipher
@@ -314,11 +315,8 @@ async def _begun(group: _Group) -> Mapping[str, Begun]:
     tx, now, terms = group.tx, group.payer.breaker.now, group.terms
     files = await _files(tx, terms.cipher, [one.claim.claim_id for one in going])
     operations = await terms.once.begin(tx, group.starts, group.going, now) if terms.once else {}
-    leaving = [
-        Leaving(one.claim.claim_id, group.known[one.claim.claim_id].history.last + 1, one.job.key)
-        for one in going
-    ]
-    await tx.attempts.start_all(leaving, now=now)
+    leaving = [_leaving(group, one) for one in going]
+    await tx.attempts.start_all(leaving)
     payer_id, until = group.payer.breaker.status.payer_id, now + terms.limits.lease
     await tx.payers.sends_began(UnderWay(one.claim_id, one.attempt, payer_id, until) for one in leaving)
     return {
@@ -329,6 +327,12 @@ async def _begun(group: _Group) -> Mapping[str, Begun]:
         )
         for one in leaving
     }
+
+
+def _leaving(group: _Group, one: AskedSend) -> Leaving:
+    claim_id = one.claim.claim_id
+    at = latest(group.payer.breaker.now, group.going[claim_id])
+    return Leaving(claim_id, group.known[claim_id].history.last + 1, one.job.key, at)
 
 
 def _submission(history: History, leaving: Leaving, payer_id: str, file: bytes | None) -> Submission:

@@ -160,11 +160,12 @@ class Breaker:
         now, limits = self.now, self.limits
         base, reason = self._barred()
         if base > now:
-            return self._wait(candidate, base, reason)
+            wait = self._wait_on if self._is_open_ended else self._wait
+            return wait(candidate, base, reason)
         if not self.is_free:
             return self._try(candidate, in_flight)
         if self._is_in_line(candidate):
-            return self._wait(candidate, now + limits.first_wait, OWN_PACE)
+            return self._wait_on(candidate, now + limits.first_wait, OWN_PACE)
         if in_flight >= limits.at_once:
             return self._queue(candidate, now + limits.busy_wait)
         paced = latest(now, self.status.paced_until) - limits.grace
@@ -188,6 +189,17 @@ class Breaker:
                 return opens, MAINTENANCE if opening(limits, now) > now else ASKED_TO_WAIT
 
     @property
+    def _is_open_ended(self) -> bool:
+        """Whether nobody can say until when claims are held."""
+        match self.status.state:
+            case PayerState.OPEN | PayerState.STOPPED:
+                return True
+            case PayerState.PAUSED:
+                return self.status.next_try_at is None
+            case _:
+                return False
+
+    @property
     def _why(self) -> str:
         """Why nobody may go; earlier versions kept a person's own words with a pause."""
         return PAUSED_BY_HAND if self.status.state is PayerState.PAUSED else self.status.reason
@@ -195,7 +207,7 @@ class Breaker:
     def _try(self, candidate: Candidate, in_flight: int) -> tuple[PayerStatus, Verdict]:
         if in_flight >= self.limits.trials:
             reason = self.status.reason or TRIAL_RUNS
-            return self._wait(candidate, self.now + self.limits.first_wait, reason)
+            return self._wait_on(candidate, self.now + self.limits.first_wait, reason)
         if (paced := latest(self.now, self.status.paced_until)) > self.now:
             return self._wait(candidate, paced, OWN_PACE)
         return self.called(), Go()
@@ -244,6 +256,15 @@ class Breaker:
             return status, self._hold(candidate, candidate.until, reason)
         status, timer = draw_timer(status, self.limits, base)
         return status, self._hold(candidate, timer, reason)
+
+    def _wait_on(self, candidate: Candidate, base: datetime, reason: str) -> tuple[PayerStatus, Verdict]:
+        """Where nobody knows the end: from the second time on for as long again as it has waited.
+
+        So a claim costs ever less while it is held; it is woken when it may go.
+        """
+        waited = self.now - candidate.since if candidate.since else timedelta()
+        patient = latest(self.now + min(waited, self.limits.longest_hold), candidate.until)
+        return self._wait(replace(candidate, until=patient), base, reason)
 
     def _hold(
         self, candidate: Candidate, at: datetime, reason: str, *, slot_at: datetime | None = None

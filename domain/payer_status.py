@@ -100,6 +100,7 @@ class PayerLimits:
 
     The breaker opens at an outage when `threshold` failures came in a row, at an unclear answer when
     `unclear_threshold` did.
+    Claims that are held come back after ever longer waits, `longest_hold` at most, unless they are woken.
     `share` of the pace belongs to claims that had to wait, the rest to new ones. Timers and clocks are
     not exact: a slot may be used `early`, and late claims may run ahead of the pace by `grace`.
     `reserve` is a person's time before a claim's deadline. A send that has not ended counts as under
@@ -113,6 +114,7 @@ class PayerLimits:
     trials: int = 1
     first_wait: timedelta = timedelta(minutes=5)
     longest_wait: timedelta = timedelta(minutes=60)
+    longest_hold: timedelta = timedelta(hours=12)
     share: float = 0.5
     reserve: timedelta = timedelta(hours=4)
     grace: timedelta = timedelta(seconds=10)

@@ -6,11 +6,12 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A claim that wants to go: its deadline, the end of its timer if it waits, its slot if it has one."""
+    """A claim that wants to go: its deadline; if it waits, since when and until when, and its slot if any."""
 
     claim_id: str
     payer_id: str
     deadline: datetime | None = None
+    since: datetime | None = None
     until: datetime | None = None
     slot_at: datetime | None = None
 

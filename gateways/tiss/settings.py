@@ -92,6 +92,7 @@ class BreakerSettings(_Part):
     unclear_failures: int = Field(default=10, ge=1)
     first_wait_minutes: Minutes = 5
     longest_wait_minutes: Minutes = 60
+    longest_hold_minutes: Minutes = 720
     waiting_share: float = Field(default=0.5, ge=0.1, le=1)
 
 

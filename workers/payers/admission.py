@@ -143,7 +143,7 @@ def _waiting(candidate: Candidate, wait: Wait | None, breaker: Breaker) -> Candi
         return candidate
     slot = slot_of(wait, breaker.status)
     until, slot_at = (at and within_reach(at, breaker.now) for at in (wait.until, slot))
-    return replace(candidate, until=until, slot_at=slot_at)
+    return replace(candidate, since=wait.since, until=until, slot_at=slot_at)
 
 
 def _wait(candidate: Candidate, hold: Hold, breaker: Breaker) -> Wait:

@@ -43,6 +43,7 @@ def limits_from(payer: PayerSettings) -> PayerLimits:
         unclear_threshold=max(breaker.failures, breaker.unclear_failures),
         first_wait=timedelta(minutes=breaker.first_wait_minutes),
         longest_wait=timedelta(minutes=breaker.longest_wait_minutes),
+        longest_hold=timedelta(minutes=breaker.longest_hold_minutes),
         share=breaker.waiting_share,
         lease=calls * timedelta(seconds=waits.queue + waits.total) + _LEASE_MARGIN,
         needs_proof=payer.login is not None or payer.certificate is not None,

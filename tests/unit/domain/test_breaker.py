@@ -3,6 +3,7 @@
 import random
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -16,6 +17,7 @@ from gateways.tiss.hours import PostingHours
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
 LIMITS = PayerLimits()
 MINUTE = timedelta(minutes=1)
+HELD_A_DAY, TWICE = 9, 2
 WELL = PayerStatus("p", NOW, proven=True)
 NEW = PayerStatus("p", NOW)
 
@@ -142,6 +144,52 @@ def test_while_it_is_open_claims_wait_until_the_next_try_one_after_the_other() -
     assert isinstance(second, Hold)
     assert first.resume_at == at(minutes=5)
     assert second.resume_at == at(minutes=5, seconds=2)
+
+
+def held_until_the_end(status: PayerStatus, end: datetime) -> list[datetime]:
+    """When a claim comes back that nobody wakes while the trial of another keeps running out."""
+    moments, claim = [NOW], CLAIM
+    while moments[-1] < end:
+        verdict = asked(status, moments[-1], in_flight=1, claim=replace(claim, since=NOW))
+        assert isinstance(verdict, Hold)
+        moments.append(verdict.resume_at)
+    return moments
+
+
+@pytest.mark.parametrize(
+    "status",
+    [OPEN, breaker(WELL).after_send(DENIED), breaker(WELL).paused(None)],
+    ids=["open", "stopped", "paused"],
+)
+def test_a_claim_that_is_held_comes_back_after_ever_longer_waits_and_twice_a_day_in_the_end(
+    status: PayerStatus,
+) -> None:
+    moments = held_until_the_end(status, at(hours=72))
+    waits = [later - earlier for earlier, later in pairwise(moments)]
+    assert waits == sorted(waits)
+    assert waits[-1] == LIMITS.longest_hold
+    assert len([moment for moment in moments[1:] if moment < at(hours=24)]) <= HELD_A_DAY
+    assert len([moment for moment in moments if at(hours=48) <= moment]) <= TWICE + 1
+
+
+def test_a_pause_or_maintenance_whose_end_is_known_is_waited_for_to_its_end_however_long_it_took() -> None:
+    claim = replace(CLAIM, since=NOW - timedelta(hours=11))
+    paused = asked(breaker(WELL).paused(at(hours=1)), NOW, claim=claim)
+    assert isinstance(paused, Hold)
+    assert paused.resume_at == at(hours=1)
+    asked_to_wait = breaker(WELL).after_send(Failed("429", "HTTP:429", retry_after=timedelta(minutes=9)))
+    told = asked(asked_to_wait, NOW, claim=claim)
+    assert isinstance(told, Hold)
+    assert told.resume_at == at(minutes=9)
+
+
+def test_a_clock_that_was_wrong_when_the_wait_began_neither_shortens_nor_stretches_it() -> None:
+    ahead = asked(OPEN, NOW, claim=replace(CLAIM, since=at(hours=50)))
+    assert isinstance(ahead, Hold)
+    assert ahead.resume_at == at(minutes=5)
+    behind = asked(OPEN, NOW, claim=replace(CLAIM, since=datetime(2000, 1, 1, tzinfo=UTC)))
+    assert isinstance(behind, Hold)
+    assert behind.resume_at == NOW + LIMITS.longest_hold
 
 
 def test_when_its_time_has_come_one_claim_tries_and_the_others_wait() -> None:

@@ -167,7 +167,7 @@ class Breaker:
         if self._is_in_line(candidate):
             return self._wait_on(candidate, now + limits.first_wait, OWN_PACE)
         if in_flight >= limits.at_once:
-            return self._queue(candidate, now + limits.busy_wait)
+            return self._wait_for_a_place(candidate)
         paced = latest(now, self.status.paced_until) - limits.grace
         if candidate.slot_at and candidate.slot_at - limits.early <= now and paced <= now:
             return self.called(), Go()
@@ -229,19 +229,27 @@ class Breaker:
         """With the whole share, new claims stand in the same line."""
         return candidate.until is not None or self.limits.share >= 1
 
+    def _wait_for_a_place(self, candidate: Candidate) -> tuple[PayerStatus, Verdict]:
+        """Its turn is in the lane, but it comes when a place may be free; those after it need not wait."""
+        status, slot = self._drawn(candidate, self.now)
+        at = max(slot, self.now + self.limits.busy_wait)
+        return status, self._hold(candidate, at, OWN_PACE, slot_at=at)
+
     def _queue(self, candidate: Candidate, base: datetime) -> tuple[PayerStatus, Verdict]:
         """A slot at a payer that is well, in the lane that the claim belongs to."""
-        if candidate.slot_at and candidate.slot_at > max(self.now, base):
-            status, slot = self.status, candidate.slot_at
-        elif self.status.slots_until and self._has_waited(candidate):
-            status, slot = draw_waiting(self.status, self.limits, base)
-        else:
-            status, slot = draw(self.status, self.limits, base)
+        status, slot = self._drawn(candidate, base)
         if self._is_due(slot):
             return self._with(status).called(), Go()
         if slot - self.now < ONE_SECOND:  # no timer is as short
             return self._with(status).called(), Go(slot)
         return status, self._hold(candidate, slot, OWN_PACE, slot_at=slot)
+
+    def _drawn(self, candidate: Candidate, base: datetime) -> tuple[PayerStatus, datetime]:
+        if candidate.slot_at and candidate.slot_at > max(self.now, base):
+            return self.status, candidate.slot_at
+        if self.status.slots_until and self._has_waited(candidate):
+            return draw_waiting(self.status, self.limits, base)
+        return draw(self.status, self.limits, base)
 
     def _is_due(self, slot: datetime) -> bool:
         """Without a pace, slots differ only by when those who drew them looked at their clocks."""

@@ -2,6 +2,9 @@
 
 All that one read brings is taken apart without a pause: of the shortest interim answers (HTTP 1xx) a usual
 read holds thousands.
+
+It also counts what it reads. A connection is used again only after the plainest of answers, one head and the
+length that it names, to the byte: httpx would read what is left over as the answer to the next message.
 """
 
 import asyncio
@@ -17,6 +20,7 @@ MOST_INTERIM_ANSWERS = 20
 LONGEST = 131_072
 """Of a head with its interim answers; one head alone may have 100 kB."""
 _INTERIM = re.compile(rb"HTTP/1\.\d 1\d\d")
+_END_OF_HEAD = b"\r\n\r\n"
 _OVERLAP = len(b"HTTP/1.1 100") - 1
 _SocketOption = tuple[int, int, int] | tuple[int, int, bytes | bytearray] | tuple[int, int, None, int]
 
@@ -26,19 +30,36 @@ class HeadFirstStream(httpcore.AsyncNetworkStream):
 
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
+        self._begin()
+
+    def _begin(self) -> None:
         self._in_head = True
         self._read = 0
         self._interim = 0
         self._tail = b""
+        self._begins = bytearray()
+        self._body = 0
 
     def head_is_there(self) -> None:
         """What follows is the body, which has bounds of its own."""
         self._in_head = False
 
+    def body_has(self, length: int) -> None:
+        """So much of the body was taken in."""
+        self._body = length
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether one head and this body are all that came."""
+        end = self._begins.find(_END_OF_HEAD)
+        return not self._interim and end >= 0 and self._read == end + len(_END_OF_HEAD) + self._body
+
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
         """The next piece; everybody else has a turn before it is taken apart."""
         if not self._in_head:
-            return await self._stream.read(max_bytes, timeout)
+            piece = await self._stream.read(max_bytes, timeout)
+            self._read += len(piece)
+            return piece
         piece = await self._stream.read(min(max_bytes, PIECE), timeout)
         await asyncio.sleep(0)
         self._count(piece)
@@ -47,13 +68,15 @@ class HeadFirstStream(httpcore.AsyncNetworkStream):
     def _count(self, piece: bytes) -> None:
         seen = self._tail + piece
         self._read += len(piece)
+        self._begins += piece
         self._interim += len(_INTERIM.findall(seen))
         self._tail = seen[-_OVERLAP:]
         if self._interim > MOST_INTERIM_ANSWERS or self._read > LONGEST:
             raise httpcore.RemoteProtocolError("the head of the answer does not end")
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109
-        """As the connection does."""
+        """As the connection does; what is read next is the head of the answer to it."""
+        self._begin()
         await self._stream.write(buffer, timeout)
 
     async def aclose(self) -> None:
@@ -70,7 +93,9 @@ class HeadFirstStream(httpcore.AsyncNetworkStream):
         return HeadFirstStream(await self._stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> object:
-        """As the connection does."""
+        """As the connection does; one that is to be used again has nothing to read."""
+        if info == "is_readable" and not self._is_plain:
+            return True
         return self._stream.get_extra_info(info)
 
 
@@ -106,6 +131,16 @@ def head_first(transport: httpx.AsyncHTTPTransport) -> httpx.AsyncHTTPTransport:
 
 def head_is_there(response: httpx.Response) -> None:
     """Let the rest of an answer be read as fast as it comes."""
-    stream = response.extensions.get("network_stream")
-    if isinstance(stream, HeadFirstStream):
+    if stream := _stream_of(response):
         stream.head_is_there()
+
+
+def body_has(response: httpx.Response, length: int) -> None:
+    """Tell the connection how much of the body was taken in: it is used again if nothing else came."""
+    if stream := _stream_of(response):
+        stream.body_has(length)
+
+
+def _stream_of(response: httpx.Response) -> HeadFirstStream | None:
+    stream = response.extensions.get("network_stream")
+    return stream if isinstance(stream, HeadFirstStream) else None

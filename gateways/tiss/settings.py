@@ -55,7 +55,8 @@ class _Part(BaseModel):
 class Timeouts(_Part):
     """How long we wait, in seconds: for a free connection of ours, then for the payer's parts.
 
-    Some payers answer after two minutes; a job's lock must outlive queue and total.
+    Some payers answer after two minutes; a job's lock must outlive queue and total. `keep` is how long an
+    idle connection may be used again, 0 for a new one each time.
     """
 
     queue: Seconds = 30
@@ -63,6 +64,7 @@ class Timeouts(_Part):
     write: Seconds = 60
     read: Seconds = 180
     total: Seconds = 240
+    keep: float = Field(default=2, ge=0, le=60)
 
     @model_validator(mode="after")
     def _total_is_enough(self) -> Self:

@@ -1,4 +1,4 @@
-"""One HTTP exchange, told apart by how far it got: no keep-alive, no redirects, no second try."""
+"""One HTTP exchange, told apart by how far it got: no redirects, no second try."""
 
 import asyncio
 import socket
@@ -13,12 +13,13 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 from gateways.own_limits import own_limit, reasons
-from gateways.tiss.heads import head_first, head_is_there
+from gateways.tiss.heads import body_has, head_first, head_is_there
 from gateways.tiss.judgement import Broken, Fenced, HttpAnswer, Reply, Unread
 from gateways.tiss.settings import PayerSettings, PayerSettingsError
 
 _LONGEST_WISH = timedelta(days=1)
 _PIECE = 262_144
+_CLOSED_UNDER_US = frozenset({Broken("NET:RESET"), Broken("NET:BROKEN_SEND")})
 _MOST_PIECES, _AT_A_TIME = 50_000, 200
 _PACKED = frozenset({"gzip", "x-gzip", "deflate"})
 TROUBLES = (httpx.HTTPError, httpx.InvalidURL, TimeoutError, OSError, zlib.error)
@@ -75,14 +76,19 @@ class Outgoing:
 
 
 def open_http(payer: PayerSettings) -> httpx.AsyncClient:
-    """A client for one payer; each send has a connection of its own.
+    """A client for one payer; a connection is used again for as long as the payer's settings say.
 
-    A kept connection that the payer has closed meanwhile would make a send look ambiguous.
+    Not for longer: a kept connection that the payer closes while a message is on its way makes a send look
+    ambiguous that never arrived.
     """
     waits = payer.timeouts
     transport = httpx.AsyncHTTPTransport(
         verify=_tls(payer),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
+        limits=httpx.Limits(
+            max_connections=None,
+            max_keepalive_connections=payer.at_once if waits.keep else 0,
+            keepalive_expiry=waits.keep,
+        ),
         proxy=payer.proxy,
         trust_env=False,
     )
@@ -95,12 +101,16 @@ def open_http(payer: PayerSettings) -> httpx.AsyncClient:
 
 
 class Line:
-    """One payer's connections, no more at once than it likes; the others wait their turn."""
+    """One payer's connections, no more at once than it likes; the others wait their turn.
+
+    Once one was closed under a message none is kept any more: the payer may be one that closes them early.
+    """
 
     def __init__(self, payer: PayerSettings, http: httpx.AsyncClient) -> None:
         self._payer = payer
         self._http = http
         self._free = asyncio.Semaphore(payer.at_once)
+        self._keeps = payer.timeouts.keep > 0
 
     async def ask(self, request: Request) -> Reply:
         """Send once, when it is this request's turn, if it still may leave then."""
@@ -112,7 +122,9 @@ class Line:
         try:
             if not await request.may_leave(timedelta(seconds=self._payer.timeouts.total)):
                 return Fenced()
-            return await exchange(self._http, request, self._payer)
+            reply = await exchange(self._http, request, self._payer, keeps=self._keeps)
+            self._keeps = self._keeps and reply not in _CLOSED_UNDER_US
+            return reply
         finally:
             self._free.release()
 
@@ -124,14 +136,16 @@ async def open_line(payer: PayerSettings) -> AsyncIterator[Line]:
         yield Line(payer, http)
 
 
-async def exchange(http: httpx.AsyncClient, request: Request, payer: PayerSettings) -> Reply:
+async def exchange(
+    http: httpx.AsyncClient, request: Request, payer: PayerSettings, *, keeps: bool = False
+) -> Reply:
     """Send once, and read the answer within the payer's limits."""
-    outgoing = Outgoing(request.message)
+    outgoing, headers = Outgoing(request.message), _headers(request, payer, keeps=keeps)
     response: httpx.Response | None = None
     try:
         async with (
             asyncio.timeout(payer.timeouts.total),
-            http.stream("POST", request.url, content=outgoing, headers=_headers(request, payer)) as response,
+            http.stream("POST", request.url, content=outgoing, headers=headers) as response,
         ):
             head_is_there(response)
             body = await _body(response, payer.max_answer_bytes)
@@ -148,14 +162,14 @@ async def exchange(http: httpx.AsyncClient, request: Request, payer: PayerSettin
     return HttpAnswer(response.status_code, body, _wish(response, request))
 
 
-def _headers(request: Request, payer: PayerSettings) -> dict[str, str]:
+def _headers(request: Request, payer: PayerSettings, *, keeps: bool) -> dict[str, str]:
     return {
         "Content-Type": f"text/xml; charset={payer.encoding.upper()}",
         "Content-Length": str(len(request.message)),
         "SOAPAction": '""',
         "Accept": "text/xml",
         "Accept-Encoding": "identity",
-        "Connection": "close",
+        "Connection": "keep-alive" if keeps else "close",
         "User-Agent": "reenvio",
     }
 
@@ -168,6 +182,7 @@ async def _body(response: httpx.Response, limit: int) -> bytes | None:
     body, pieces = bytearray(), 0
     async for chunk in response.aiter_raw():
         body += chunk
+        body_has(response, len(body))
         pieces += 1
         if len(body) > limit or pieces > _MOST_PIECES:
             return None

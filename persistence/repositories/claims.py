@@ -216,6 +216,11 @@ class Claims:
         rows = await self._connection.execute(select(claims).where(same).order_by(claims.c.claim_id))
         return [_claim(row) for row in rows]
 
+    async def known_batches(self, payer_ids: Sequence[str], numbers: Collection[str]) -> set[str]:
+        """Those of the batch numbers that claims at one of these payers have."""
+        same = among(self._connection, claims.c.batch_number, numbers) & claims.c.payer_id.in_(payer_ids)
+        return {*(await self._connection.scalars(select(claims.c.batch_number).where(same))).all()}
+
     async def touch_received(self, claim_id: str, *, now: datetime) -> None:
         """Note that a received claim was looked after, if it still waits."""
         mine = (claims.c.claim_id == claim_id) & (claims.c.state == ClaimState.RECEIVED)
@@ -223,9 +228,17 @@ class Claims:
 
     async def receive(self, arrival: Arrival, *, now: datetime) -> None:
         """Create a claim that came in with its file."""
-        row = row_of(arrival) | {"state": ClaimState.RECEIVED, "created_at": now, "updated_at": now}
-        del row["earlier_hash"]
-        await self._connection.execute(insert(claims).values(row))
+        await self.receive_all([(arrival, now)])
+
+    async def receive_all(self, arrivals: Iterable[tuple[Arrival, datetime]]) -> None:
+        """Create claims that came in with their files, each at its moment."""
+        rows = [
+            row_of(arrival) | {"state": ClaimState.RECEIVED, "created_at": now, "updated_at": now}
+            for arrival, now in arrivals
+        ]
+        for row in rows:
+            del row["earlier_hash"]
+        await self._connection.execute(insert(claims), rows)
 
     async def correct(self, claim_id: str, *, content_hash: str, batch_number: str) -> bool:
         """Note a corrected file; False when the claim is not in review any more."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Column, ColumnElement, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Column, ColumnElement, and_, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.batches import GIVEN_UP
@@ -72,6 +72,18 @@ class Guides:
         mine = update(claims).where(claims.c.claim_id == arrival.claim_id)
         await self._connection.execute(mine.values(guides_of=arrival.content_hash))
 
+    async def keep_new(self, arrivals: Sequence[tuple[Arrival, KeptGuides]]) -> None:
+        """Keep the guides of new claims, which have none."""
+        rows = [row for arrival, kept in arrivals for row in _rows(arrival.claim_id, arrival.payer_id, kept)]
+        if rows:
+            await self._connection.execute(insert(guides), rows)
+        mine = (
+            update(claims).where(claims.c.claim_id == bindparam("of")).values(guides_of=bindparam("digest"))
+        )
+        await self._connection.execute(
+            mine, [{"of": arrival.claim_id, "digest": arrival.content_hash} for arrival, _ in arrivals]
+        )
+
     async def rekey(self, claim_id: str, kept: KeptGuides) -> None:
         """Put the same guides under another key, where the claim has any on record."""
         mine = guides.c.claim_id == claim_id
@@ -81,9 +93,7 @@ class Guides:
 
     async def _put(self, claim_id: str, payer_id: str, kept: KeptGuides) -> None:
         await self._connection.execute(delete(guides).where(guides.c.claim_id == claim_id))
-        same = {"claim_id": claim_id, "payer_id": payer_id, "key_id": kept.key_id}
-        rows = [same | {"guide_hash": guide} for guide in sorted(kept.hashes)]
-        if rows:
+        if rows := _rows(claim_id, payer_id, kept):
             await self._connection.execute(insert(guides), rows)
 
     async def holders(self, sought: SoughtGuides) -> Sequence[Holder]:
@@ -138,3 +148,8 @@ def _may_hold() -> ColumnElement[bool]:
     """What `leaves_batch_free` denies; sends are counted row by row, or PostgreSQL would read all of them."""
     sends = select(func.count()).where(standing_arrival(claims.c.claim_id)).scalar_subquery()
     return claims.c.state.not_in(sorted(GIVEN_UP)) | (sends > 0)
+
+
+def _rows(claim_id: str, payer_id: str, kept: KeptGuides) -> list[dict[str, str]]:
+    same = {"claim_id": claim_id, "payer_id": payer_id, "key_id": kept.key_id}
+    return [same | {"guide_hash": guide} for guide in sorted(kept.hashes)]

@@ -2,14 +2,15 @@
 
 import asyncio
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.database.dialect import among, insert_into
+from persistence.database.rows import row_of
 from persistence.encryption.cipher import Cipher, CipherError
 from persistence.encryption.keyed_hashes import key_name
 from persistence.tables import claim_payloads as payloads
@@ -62,6 +63,11 @@ class Payloads:
         await self._connection.execute(
             statement.on_conflict_do_update(index_elements=["claim_id"], set_=values)
         )
+
+    async def put_new(self, files: Iterable[tuple[str, SealedFile, datetime]]) -> None:
+        """Store the files of claims that have none."""
+        rows = [row_of(file) | {"claim_id": claim_id, "stored_at": now} for claim_id, file, now in files]
+        await self._connection.execute(insert(payloads), rows)
 
     async def find(self, claim_id: str) -> str | None:
         """The claim's file, or None."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import event
@@ -11,12 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerLimits
+from domain.submission import SendResult, Submission
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
 from tests.support.builders import NOW
 from tests.support.payer_stage import PAYER, Scene
+from workers.payers.places import WAITING_PER_PLACE
 from workers.runtime import Complete, Incident, Job, JobHandler, Outcome, Throw
 
 CLAIMS = range(1, 9)
@@ -67,11 +69,38 @@ async def test_sends_of_one_moment_begin_and_end_in_two_commits(scene: Scene, da
             assert [one.event for one in await tx.journal.of_claim(claim.claim_id)] == ["accepted"]
 
 
-async def test_no_more_go_at_once_than_the_payer_takes_however_many_come_together(scene: Scene) -> None:
-    scene.limits = PayerLimits(per_minute=None, at_once=3, needs_proof=False)
-    told = await submitted(scene.handler("submit-claim"))
-    assert sum(isinstance(outcome, Complete) for outcome in told) == 3
-    assert len(scene.sent) == 3
+class BusyPayer(Scene):
+    """Counts who is there at the same moment; each stays while the others of the moment come."""
+
+    there = most = 0
+
+    async def send(self, submission: Submission, now: datetime) -> SendResult:
+        self.there += 1
+        self.most = max(self.most, self.there)
+        for _ in CLAIMS:
+            await asyncio.sleep(0)
+        self.there -= 1
+        return await super().send(submission, now)
+
+
+async def test_no_more_go_at_once_than_the_payer_takes_and_the_others_wait_for_a_place_in_the_worker(
+    store: Store,
+) -> None:
+    payer = BusyPayer(store, PayerLimits(per_minute=None, at_once=3, needs_proof=False))
+    told = await submitted(payer.handler("submit-claim"))
+    assert told == [Complete({"protocolNumber": "P-1"})] * len(CLAIMS)
+    assert payer.most == 3
+
+
+async def test_those_beyond_all_places_and_all_who_wait_for_one_come_again_by_their_timers(
+    store: Store,
+) -> None:
+    payer = BusyPayer(store, PayerLimits(per_minute=None, at_once=1, needs_proof=False))
+    told = await submitted(payer.handler("submit-claim"))
+    assert payer.most == 1
+    held = [outcome for outcome in told if isinstance(outcome, Throw)]
+    assert len(held) == len(CLAIMS) - 1 - WAITING_PER_PLACE
+    assert {outcome.code for outcome in held} == {"PAYER_UNAVAILABLE"}
 
 
 async def test_a_file_that_no_key_opens_is_its_own_claims_trouble_alone(scene: Scene) -> None:

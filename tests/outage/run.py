@@ -26,6 +26,7 @@ LOOKED_AT_FINELY = timedelta(minutes=30)  # after the recovery, when a herd woul
 LOOK_SECONDS = 0.05
 HELP_SECONDS, PATIENCE_SECONDS = 3.0, 300.0
 NAMED = 3
+MINUTE = timedelta(minutes=1)
 RESTING = frozenset({ClaimState.WAITING, ClaimState.IN_REVIEW, ClaimState.ACCEPTED})
 Progress = Callable[[str], None]
 Result = TypeVar("Result")
@@ -43,6 +44,8 @@ async def through_the_outage(
         lost = Counter(claim.reason for claim in claims if claim.state is not ClaimState.ACCEPTED)
         for reason, number in lost.most_common():
             tell(f"not recovered: {number}, {reason}")
+        for line in await play.last_stories(claims):
+            tell(line)
         accepted = len(claims) - lost.total()
         recovery = here.began + plan.outage
         return figures(attempts, accepted, here.simulator.ledger.entries, recovery, plan.per_minute)
@@ -95,12 +98,24 @@ class _Play:
 
     async def _account(self, moving: Sequence[str]) -> str:
         """What is known of the first that do not move on."""
-        lines = [f"{len(moving)} claims or payers do not move on"]
+        head = f"{len(moving)} claims or payers do not move on"
         async with self._here.app.store.reading() as tx:
-            for name in moving[:NAMED]:
-                story = [f"{entry.event} {entry.detail}" for entry in await tx.journal.of_claim(name)]
-                lines.append(f"{await tx.claims.find(name)}: {'; '.join(story[-3:])}")
-        return "\n".join(lines)
+            lines = [f"{await tx.claims.find(name)}: {await self._story(name)}" for name in moving[:NAMED]]
+        return "\n".join((head, *lines))
+
+    async def last_stories(self, claims: Sequence[ClaimRow]) -> Sequence[str]:
+        """How it went with those that ended last."""
+        last = sorted(claims, key=lambda claim: claim.updated_at)[-NAMED:]
+        return [f"last of all: {await self._story(claim.claim_id)}" for claim in last]
+
+    async def _story(self, claim_id: str) -> str:
+        async with self._here.app.store.reading() as tx:
+            entries = await tx.journal.of_claim(claim_id)
+        lines = (
+            f"{(entry.at - self._recovery) / MINUTE:+.1f} min {entry.event} {entry.detail}"
+            for entry in entries
+        )
+        return f"{claim_id}: {'; '.join(lines)}"
 
     def _step(self, claims: Sequence[ClaimRow], now: datetime) -> timedelta:
         """To the next arrival or timer; not so far that a probe is missed, nor a step for each claim."""

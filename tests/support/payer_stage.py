@@ -15,6 +15,7 @@ from tests.support.services import services
 from workers.jobs import all_handlers
 from workers.payers.limits import LimitsByPayer
 from workers.payers.orders import Orders
+from workers.payers.places import Places
 from workers.payers.waking import Waker
 from workers.runtime import Job, JobHandler, Outcome
 from workers.upkeep.probing import Probe, Probing
@@ -78,6 +79,7 @@ class Scene:
             waker=self.waker,
             payer_limits=limits,
             pause=self.pause,
+            places=Places(patience=3600),
         )
         handlers = all_handlers(given)
         [found] = [handler for handler in handlers if handler.type == job_type]

@@ -1,6 +1,7 @@
 """Finds the claim that a batch is already, whatever its id."""
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,10 +22,17 @@ class Batches:
     channels: Channels
     cipher: Cipher
 
-    async def require_new(self, tx: Transaction, file: CheckedFile, now: datetime) -> None:
-        """Refuse a batch that is another claim already; two that come at once wait for each other here."""
+    async def lock(self, tx: Transaction, registro_ans: str, now: datetime) -> None:
+        """Let nobody else take in a batch for this payer until the transaction ends."""
+        await tx.payers.lock(channels_to(self.channels, registro_ans)[0], now=now)
+
+    async def known_numbers(self, tx: Transaction, registro_ans: str, numbers: Collection[str]) -> set[str]:
+        """Those of the numbers that claims at this payer have."""
+        return await tx.claims.known_batches(channels_to(self.channels, registro_ans), numbers)
+
+    async def require_new(self, tx: Transaction, file: CheckedFile) -> None:
+        """Refuse a batch that is another claim already; its payer is locked."""
         names = channels_to(self.channels, file.examined.registro_ans)
-        await tx.payers.lock(names[0], now=now)
         for other in await tx.claims.of_batch(names, file.arrival.batch_number):
             if other.claim_id != file.arrival.claim_id and await self._is_the_same(tx, other, file):
                 raise _known(other)

@@ -13,7 +13,6 @@ from functools import partial
 
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
-from domain.outputs import iso_time
 from domain.ports import Clock
 from domain.refusals import Refusal, conflict
 from gateways.zeebe.commands import ZeebeCommands
@@ -28,6 +27,7 @@ from workers.claims.corrections import Correction, replace_file
 from workers.claims.examination import CheckedFile, ClaimFile, Reader
 from workers.claims.guides import guides_of
 from workers.claims.messages import Ready, find_claim, start
+from workers.claims.receiving import Coming, Received, receive_all
 
 LEFT_BEHIND = timedelta(minutes=1)
 AT_ONCE = 500
@@ -54,15 +54,6 @@ class KnownClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class _Coming:
-    """A file that is to become a claim."""
-
-    checked: CheckedFile
-    sealed: SealedFile
-    now: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Intake:
     """Takes claims in; those that come at the same moment share a commit."""
 
@@ -71,10 +62,10 @@ class Intake:
     clock: Clock
     reader: Reader
     batches: Batches
-    _receiving: GroupCommit[_Coming, ClaimRow | Refusal | None] = field(init=False)
+    _receiving: GroupCommit[Coming, Received] = field(init=False)
 
     def __post_init__(self) -> None:
-        group = GroupCommit(self._receive_all, key=lambda coming: coming.checked.arrival.claim_id)
+        group = GroupCommit(self._receive_all, key=lambda coming: coming.claim_id)
         object.__setattr__(self, "_receiving", group)
 
     @property
@@ -87,7 +78,8 @@ class Intake:
         now = await self.clock.now()
         checked = await self._by_known_id(await self.reader.look_over(file, now))
         arrival, sealed = checked.arrival, await self._sealed(checked, file.data)
-        known = await self._receiving.add(_Coming(checked, sealed, now))
+        guides = kept_guides(self.cipher, checked.examined.guide_numbers)
+        known = await self._receiving.add(Coming(checked, sealed, guides, now))
         if isinstance(known, Refusal):
             raise known
         if known is None:
@@ -115,7 +107,8 @@ class Intake:
 
         async def put_in_place(tx: Transaction) -> None:
             if checked.arrival.batch_number != known.batch_number:
-                await self.batches.require_new(tx, checked, now)
+                await self.batches.lock(tx, checked.examined.registro_ans, now)
+                await self.batches.require_new(tx, checked)
             await replace_file(tx, correction, now)
 
         await self.store.run(put_in_place)
@@ -170,36 +163,8 @@ class Intake:
         ready = Ready(claim.claim_id, claim.payer_id, claim.deadline)
         return await start(self.commands, ready, age=now - (claim.created_at or claim.updated_at))
 
-    async def _receive_all(self, coming: Sequence[_Coming]) -> Sequence[ClaimRow | Refusal | None]:
-        """Keep new claims in the order of their payers, whom each locks."""
-        order = sorted(range(len(coming)), key=lambda place: coming[place].checked.examined.registro_ans)
-
-        async def receive(tx: Transaction) -> dict[int, ClaimRow | Refusal | None]:
-            return {place: await self._received(tx, coming[place]) for place in order}
-
-        received = await self.store.run(receive)
-        return [received[place] for place in range(len(coming))]
-
-    async def _received(self, tx: Transaction, coming: _Coming) -> ClaimRow | Refusal | None:
-        """A refusal comes before anything is kept: the others of the commit need not know."""
-        try:
-            return await self._receive(tx, coming)
-        except Refusal as refused:
-            return refused
-
-    async def _receive(self, tx: Transaction, coming: _Coming) -> ClaimRow | None:
-        """Keep a new claim; the one that is known already, if any."""
-        arrival, examined, now = coming.checked.arrival, coming.checked.examined, coming.now
-        known = await tx.claims.find(arrival.claim_id)
-        if known is None:
-            await self.batches.require_new(tx, coming.checked, now)
-            await tx.claims.receive(arrival, now=now)
-            await tx.payloads.put(arrival.claim_id, coming.sealed, now=now)
-            await tx.guides.keep(arrival, kept_guides(self.cipher, examined.guide_numbers))
-            due = iso_time(arrival.deadline)
-            detail = f"batch {examined.batch_number}, guides: {examined.guides}, due {due}"
-            await tx.journal.write(arrival.claim_id, "received", detail, now=now)
-        return known
+    async def _receive_all(self, coming: Sequence[Coming]) -> Sequence[Received]:
+        return await self.store.run(lambda tx: receive_all(tx, coming, self.batches))
 
 
 async def _is_known(tx: Transaction, *, claim_id: str) -> bool:

@@ -16,6 +16,7 @@ from workers.claims.guides import GuideSearch
 from workers.config.idempotency import IdempotencySettings
 from workers.jobs.limits import JobLimits
 from workers.payers.limits import LimitsByPayer
+from workers.payers.places import Places
 from workers.payers.waking import Waker
 from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.probing import Probe
@@ -69,3 +70,4 @@ class Services:
     doubt: Callable[[], None] = nobody_to_tell
     stopwatch: Callable[[], float] = perf_counter
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    places: Places = field(default_factory=Places)

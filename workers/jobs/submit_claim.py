@@ -114,6 +114,12 @@ class _Sends:
         self._ending = Lanes[EndedSend, Told](self._ending_lane)
 
     async def submit(self, job: Job, claim: Candidate) -> Outcome:
+        """Send the claim at one of its payer's places."""
+        at_once = self._limits(claim.payer_id).at_once
+        async with self._services.places.one(claim.payer_id, at_once):
+            return await self._submitted(job, claim)
+
+    async def _submitted(self, job: Job, claim: Candidate) -> Outcome:
         """Begin, send, finish."""
         begun: Begun | Outcome = await in_own_name(
             self._services, job, claim.claim_id, lambda: self._begun(job, claim)

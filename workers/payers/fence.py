@@ -2,9 +2,10 @@
 
 A worker may stand still for longer than its lease, between the beginning of a send and its first byte, and
 all the clocks of its machine with it: then another has the claim. So the database is asked last of all, also
-for its time.
+for its time. Requests that are about to leave at the same moment are asked about together.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -15,32 +16,46 @@ from domain.permission import leaving_barred
 from domain.ports import Clock
 from domain.submission import Submission
 from persistence.clock import DatabaseClock
+from persistence.database.group_commit import GroupCommit
 from persistence.store import Store, Transaction
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class _Leaving:
+    """A request that is about to leave, and how long it may take."""
+
+    sent: Submission
+    takes: timedelta
+
+
 class Fence:
     """Looks once before each request; `clock` is the one that leases are counted by."""
 
-    store: Store
-    clock: Clock
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._looks = GroupCommit[_Leaving, str | None](self._look, key=lambda one: one.sent.claim_id)
 
     async def __call__(self, sent: Submission, takes: timedelta) -> bool:
         """Whether a request of the send may leave that may take so long; not while nobody can tell."""
         try:
-            barred = await self.store.look(lambda tx: self._barred(tx, sent, takes))
+            barred = await self._looks.add(_Leaving(sent, takes))
         except Trouble as trouble:
             barred = f"nobody can tell: {trouble}"
         if barred:
             log.warning("send_fenced", claim=sent.claim_id, send=sent.attempt, why=barred)
         return barred is None
 
-    async def _barred(self, tx: Transaction, sent: Submission, takes: timedelta) -> str | None:
-        found = await tx.begun_sends.find(sent.claim_id, sent.attempt)
-        return leaving_barred(found, await self._now(tx), takes)
+    async def _look(self, leaving: Sequence[_Leaving]) -> Sequence[str | None]:
+        return await self._store.look(lambda tx: self._barred(tx, leaving))
+
+    async def _barred(self, tx: Transaction, leaving: Sequence[_Leaving]) -> Sequence[str | None]:
+        found = await tx.begun_sends.find_all({one.sent.claim_id: one.sent.attempt for one in leaving})
+        now = await self._now(tx)
+        return [leaving_barred(found.get(one.sent.claim_id), now, one.takes) for one in leaving]
 
     async def _now(self, tx: Transaction) -> datetime:
         """The database's time as it says now: one that was counted on may have stood still."""
-        return await tx.time() if isinstance(self.clock, DatabaseClock) else await self.clock.now()
+        return await tx.time() if isinstance(self._clock, DatabaseClock) else await self._clock.now()

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from domain.durations import within_reach
 
+MINUTE = timedelta(minutes=1)
 AHEAD = timedelta(seconds=30)
 SLOTS_AHEAD, PAGE = 10, 100
 
@@ -117,7 +118,7 @@ class PayerLimits:
     longest_hold: timedelta = timedelta(hours=12)
     share: float = 0.5
     reserve: timedelta = timedelta(hours=4)
-    grace: timedelta = timedelta(seconds=10)
+    grace: timedelta = timedelta(seconds=5)
     early: timedelta = timedelta(seconds=1)
     busy_wait: timedelta = timedelta(seconds=10)
     lease: timedelta = timedelta(minutes=5)
@@ -127,8 +128,8 @@ class PayerLimits:
 
     @property
     def interval(self) -> timedelta:
-        """From one slot to the next."""
-        return timedelta(minutes=1) / self.per_minute if self.per_minute else timedelta()
+        """From one slot to the next: so long that no minute has more than `per_minute`, whatever is late."""
+        return (MINUTE + self.grace) / self.per_minute if self.per_minute else timedelta()
 
     @property
     def wait_interval(self) -> timedelta:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pytest
 from sqlalchemy import event
@@ -116,7 +116,7 @@ async def test_a_slot_within_the_second_is_waited_for_in_the_worker(scene: Scene
     scene.limits = PayerLimits(per_minute=120, at_once=32, needs_proof=False)
     told = await submitted(scene.handler("submit-claim"), range(1, 5))
     assert told[:2] == [Complete({"protocolNumber": "P-1"})] * 2
-    assert scene.pauses == [0.5]
+    assert scene.pauses == [scene.limits.interval.total_seconds()]
     for late in told[2:]:  # a second or more: on a timer
         assert isinstance(late, Throw)
         assert late.code == "PAYER_UNAVAILABLE"
@@ -129,4 +129,4 @@ async def test_a_send_is_on_record_with_the_moment_at_which_it_leaves(scene: Sce
     async with scene.store.reading() as tx:
         sends = await tx.attempts.histories(["CLM-D-1", "CLM-D-2"])
     began = [send.started_at for history in sends.values() for send in history.sends]
-    assert began == [NOW, NOW + timedelta(seconds=0.5)]
+    assert began == [NOW, NOW + scene.limits.interval]

@@ -20,7 +20,7 @@ from tests.outage.world import World, world
 from tests.support.tiss_samples import PAYER, file_bytes, file_text
 from workers.claims.examination import ClaimFile
 
-COARSE_STEP, FINE_STEP, LONGEST_STEP = timedelta(minutes=1), timedelta(seconds=10), timedelta(minutes=5)
+COARSE_STEP, FINE_STEP, LONGEST_STEP = timedelta(minutes=1), timedelta(seconds=5), timedelta(minutes=5)
 PROBE_OVERDUE = timedelta(minutes=6)
 LOOKED_AT_FINELY = timedelta(minutes=30)  # after the recovery, when a herd would come
 LOOK_SECONDS = 0.05

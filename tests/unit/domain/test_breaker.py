@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from domain.breaker import ASKED_TO_WAIT, MAINTENANCE, Breaker
+from domain.durations import whole_second
 from domain.payer_answers import Result
 from domain.payer_status import PayerLimits, PayerState, PayerStatus, PlannedDowntime
 from domain.submission import Accepted, AccessDenied, AnswerLost, Failed
@@ -143,7 +144,9 @@ def test_while_it_is_open_claims_wait_until_the_next_try_one_after_the_other() -
     assert isinstance(first, Hold)
     assert isinstance(second, Hold)
     assert first.resume_at == at(minutes=5)
-    assert second.resume_at == at(minutes=5, seconds=2)
+    assert (
+        second.resume_at == whole_second(first.resume_at + LIMITS.wait_interval) == at(minutes=5, seconds=3)
+    )
 
 
 def held_until_the_end(status: PayerStatus, end: datetime) -> list[datetime]:
@@ -319,14 +322,14 @@ def test_claims_that_come_in_the_same_moment_do_not_wait_for_each_other_where_th
     assert breaker(status, NOW - timedelta(milliseconds=5), limits).admit(CLAIM, 1)[1] == Go()
 
 
-def test_late_claims_may_run_ahead_of_the_pace_by_ten_seconds_and_then_draw_anew() -> None:
+def test_late_claims_may_run_ahead_of_the_pace_by_five_seconds_and_then_draw_anew() -> None:
     status, late, gone = replace(WELL, next_slot_at=at(seconds=100)), at(seconds=60), 0
     while isinstance(admitted := breaker(status, late).admit(with_slot(at(seconds=gone)), 0), tuple):
         status, verdict = admitted
         if isinstance(verdict, Hold):
             break
         gone += 1
-    assert gone == 11
+    assert gone == 1 + LIMITS.grace // LIMITS.interval == 5
     assert isinstance(verdict, Hold)
     assert verdict.resume_at == at(seconds=100)
 

@@ -11,7 +11,7 @@ from domain.slots import Slot, Wait, draw, draw_timer, draw_waiting, give, openi
 from gateways.tiss.hours import PostingHours
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
-LIMITS = PayerLimits()
+LIMITS = PayerLimits(grace=timedelta())
 WELL = PayerStatus("p", NOW, proven=True)
 FREED = with_new_lanes(PayerStatus("p", NOW, slots_until=NOW), LIMITS, NOW)
 
@@ -130,14 +130,15 @@ def test_the_timers_of_those_without_a_slot_never_end_as_a_herd(
 
 
 def test_a_page_is_half_a_minute_of_the_pace_at_least_ten_claims_and_never_more_than_a_hundred() -> None:
-    assert [PayerLimits(per_minute=pace).page for pace in (1, 60, 600, 6_000, None)] == [
+    paces = (1, 60, 600, 6_000, None)
+    assert [PayerLimits(per_minute=pace, grace=timedelta()).page for pace in paces] == [
         10,
         30,
         100,
         100,
         100,
     ]
-    assert PayerLimits(per_minute=1).ahead == timedelta(minutes=10)
+    assert PayerLimits(per_minute=1, grace=timedelta()).ahead == timedelta(minutes=10)
 
 
 def test_who_draws_in_the_lane_of_those_that_waited_moves_it_on() -> None:

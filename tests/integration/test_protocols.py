@@ -12,7 +12,7 @@ import pytest
 
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
-from domain.payer_status import PayerState, PayerStatus
+from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.refusals import ClaimRefusal
 from domain.submission import Accepted, AnswerLost
 from gateways.clock import WallClock
@@ -170,7 +170,7 @@ async def test_a_good_answer_counts_in_the_pace_and_proves_nothing(scene: Scene)
     await scene.protocols.ask(CLAIM)
     status = await scene.status()
     assert (status.state, status.proven) == (PayerState.OPEN, False)
-    assert status.paced_until == scene.clock.moment + timedelta(seconds=1)
+    assert status.paced_until == scene.clock.moment + PayerLimits().interval
     async with scene.store.reading() as tx:
         assert await tx.payers.in_flight(PAYER, now=scene.clock.moment) == 0
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
 
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.slots import Slot, Wait
@@ -164,7 +163,7 @@ async def test_of_many_that_come_at_once_each_gets_a_slot_of_its_own(store: Stor
     limits = PayerLimits(needs_proof=False, at_once=100)
     verdicts = [a.verdict for a in await asyncio.gather(*(arrive(store, n, limits) for n in range(12)))]
     slots = sorted(v.slot_at for v in verdicts if isinstance(v, Hold) and v.slot_at)
-    assert slots == [NOW + timedelta(seconds=n) for n in range(1, 12)]
+    assert slots == [NOW + n * limits.interval for n in range(1, 12)]
 
 
 async def test_credentials_that_are_not_proven_let_one_through_whoever_asks(store: Store) -> None:

@@ -37,15 +37,16 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m tests.bench",
         description="Measures workers side by side on one embedded broker.",
     )
-    parser.add_argument("--rounds", type=_positive, help="rounds of all contenders, in rotated order (5)")
-    parser.add_argument("--jobs", type=_positive, help=f"jobs of a backlog ({FULL.jobs})")
+    parser.add_argument("--rounds", type=positive, help="rounds of all contenders, in rotated order (5)")
+    parser.add_argument("--jobs", type=positive, help=f"jobs of a backlog ({FULL.jobs})")
     parser.add_argument("--only", type=Name, nargs="+", metavar="NAME", help=f"of: {', '.join(Name)}")
     parser.add_argument("--quick", action="store_true", help="one small round: does it run?")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every sample here")
     return parser
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """A number of something, from one on."""
     if (number := int(text)) < 1:
         raise ValueError(text)
     return number

@@ -9,7 +9,7 @@ from tests.bench.java_client import NoJavaError, find_jdk
 from tests.bench.measure import turns
 from tests.bench.names import IN_WORDS, Name
 from tests.bench.options import FULL, QUICK, read_options
-from tests.support.broker import completed_in
+from tests.support.broker import jobs_in
 
 
 def summary(name: Name, *, speed: float = 100, cpu: float = 1, rounds: int = 3) -> Summary:
@@ -85,7 +85,7 @@ def test_the_durable_decision_is_held_against_our_own_no_op() -> None:
     assert (judged.ratio, judged.verdict) == (0.9, Verdict.MET)
 
 
-def test_only_completions_of_the_asked_type_are_counted() -> None:
+def test_only_what_happened_to_jobs_of_the_asked_type_is_counted() -> None:
     metrics = "\n".join(
         (
             'zeebe_job_events_total{action="completed",partition="1",type="a",job_kind="BPMN_ELEMENT",} 20.0',
@@ -94,8 +94,9 @@ def test_only_completions_of_the_asked_type_are_counted() -> None:
             'zeebe_job_events_total{action="completed",partition="1",type="ab",job_kind="BPMN_ELEMENT",} 5.0',
         )
     )
-    assert completed_in(metrics, "a") == 23
-    assert completed_in(metrics, "none") == 0
+    assert jobs_in(metrics, "a", "completed") == 23
+    assert jobs_in(metrics, "none", "completed") == 0
+    assert jobs_in(metrics, "a", "created") == 99
 
 
 def test_every_contender_begins_a_round_in_turn() -> None:

@@ -1,5 +1,6 @@
 """Cores of the machine: who runs where, and how much of their time a process has used."""
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -9,10 +10,11 @@ WORKER_CORES, OTHER_CORES = (0,), (1,)
 
 
 def pin(pid: int, cores: Sequence[int] | None) -> None:
-    """Tie a process and its children to some cores, where any are named."""
+    """Tie a process, its children and all their threads to some cores, where any are named."""
     for process in _family(pid) if cores else ():
-        with suppress(psutil.NoSuchProcess):
-            process.cpu_affinity(list(cores or ()))
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):
+            for thread in process.threads():  # a call for the process would move its first thread alone
+                os.sched_setaffinity(thread.id, cores or ())
 
 
 def cpu_seconds(pid: int) -> float:

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import unquote
 
 import persistence
 from persistence.database.engine import sqlite_url
@@ -46,6 +47,14 @@ async def postgresql_server(folder: Path, settings: Path | None = SHIPPED) -> As
         yield server.get_uri(driver="asyncpg")
     finally:
         await asyncio.to_thread(server.cleanup)
+
+
+def server(url: str) -> int | None:
+    """The process of the PostgreSQL server behind an address with its folder in it."""
+    if url.startswith("sqlite"):
+        return None
+    pids = Path(unquote(url.partition("host=")[2])) / "postmaster.pid"
+    return int(pids.read_text(encoding="ascii").split()[0])
 
 
 def _include(settings: Path, conf: Path) -> None:

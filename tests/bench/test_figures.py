@@ -4,6 +4,7 @@ import pytest
 
 from tests.bench.aims import AIMS, Aim, Verdict, judge
 from tests.bench.contender import Contender
+from tests.bench.cores import OTHER_CORES, WORKER_CORES
 from tests.bench.figures import Sample, Summary, figure, percentile, summarise
 from tests.bench.java_client import NoJavaError, find_jdk
 from tests.bench.measure import turns
@@ -117,6 +118,12 @@ def test_options_choose_contenders_and_sizes() -> None:
     assert (options.sizes.jobs, options.sizes.warm_up, options.rounds) == (50, QUICK.warm_up, 1)
     assert read_options([]).sizes == FULL
     assert read_options([]).only == tuple(Name)
+
+
+def test_with_cores_of_their_own_no_worker_shares_one_with_what_it_is_measured_against() -> None:
+    assert read_options(["--pin"]).pin
+    assert not read_options([]).pin
+    assert not set(WORKER_CORES) & set(OTHER_CORES)
 
 
 def test_every_contender_has_a_name_in_words() -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from rich.console import Console
 
 from domain.payer_status import PayerLimits
 from persistence.database.engine import sqlite_url
-from tests.bench.cores import cpu_seconds
+from tests.bench.cores import cpu_seconds, pin
 from tests.bench.whole import filling, profiling
 from tests.bench.whole.__main__ import turns
 from tests.bench.whole.before import unpack
@@ -269,6 +270,26 @@ def test_time_of_a_child_that_has_ended_counts() -> None:
     used = used_by_children() - children
     assert used > 0
     assert cpu_seconds(os.getpid()) - before > used * 0.99  # ticks of the clock are no exact fractions
+
+
+THREADS = """
+import sys, threading
+threading.Thread(target=sys.stdin.read).start()
+print("ready", flush=True)
+"""
+
+
+def test_every_thread_of_a_pinned_process_stays_on_its_core() -> None:
+    core = min(os.sched_getaffinity(0))
+    command = (sys.executable, "-c", THREADS)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        pin(process.pid, [core])
+        threads = psutil.Process(process.pid).threads()
+        assert len(threads) == 2
+        assert [os.sched_getaffinity(thread.id) for thread in threads] == [{core}, {core}]
+        process.communicate(b"")
 
 
 def test_another_revision_is_unpacked_whole(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 from tests.bench.cores import cpu_seconds
 from tests.bench.whole.watched import read_counts
@@ -37,11 +36,3 @@ def between(before: Reading, after: Reading) -> Reading:
 def per_claim(spent: Reading, claims: int) -> Reading:
     """The part of one claim."""
     return {name: value / claims for name, value in spent.items()}
-
-
-def server(url: str) -> int | None:
-    """The process of the PostgreSQL server behind an address with its folder in it."""
-    if url.startswith("sqlite"):
-        return None
-    pids = Path(unquote(url.partition("host=")[2])) / "postmaster.pid"
-    return int(pids.read_text(encoding="ascii").split()[0])

@@ -76,6 +76,8 @@ class Program:
         return self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
 
     async def _start(self) -> asyncio.subprocess.Process:
+        if self.counts:
+            watched.blank(self.counts)
         with self.log.open("wb") as log:
             process = await asyncio.create_subprocess_exec(
                 *self.command,

@@ -17,9 +17,10 @@ from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
 
+from tests.bench.databases import server
 from tests.bench.figures import percentile
 from tests.bench.whole.contenders import Contender, Desk, Ground
-from tests.bench.whole.meter import Meter, Reading, between, per_claim, server
+from tests.bench.whole.meter import Meter, Reading, between, per_claim
 from tests.bench.whole.program import Program, ProgramError
 from tests.bench.whole.stage import LOOK_SECONDS, Files, Stage
 from tests.bench.whole.way import Entrant, Way

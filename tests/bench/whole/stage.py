@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,8 +14,7 @@ from gateways.practice.simulator.ledger import TAKEN
 from gateways.zeebe.engine import SilentReporter
 from persistence.database.engine import sqlite_url
 from tests.bench.cores import OTHER_CORES, WORKER_CORES, pin
-from tests.bench.databases import postgresql_server
-from tests.bench.whole.meter import server
+from tests.bench.databases import postgresql_server, server
 from tests.bench.whole.program import Program, ProgramError
 from tests.support.broker import BenchBroker, bench_broker
 from tests.support.tiss_samples import PAYER, file_bytes, file_text
@@ -111,9 +111,8 @@ class Stage:
 async def stage(folder: Path, *, pinned: bool) -> AsyncIterator[Stage]:
     """Broker and payer, each a process of its own."""
     async with bench_broker(SilentReporter()) as broker, _payer(folder) as (url, pid):
-        if pinned:
-            pin(broker.engine.pid, OTHER_CORES)
-            pin(pid, OTHER_CORES)
+        for other in (broker.engine.pid, pid, os.getpid()) if pinned else ():
+            pin(other, OTHER_CORES)
         cores = WORKER_CORES if pinned else None
         yield Stage(folder, broker, url, pid, cores, itertools.count(1))
 

@@ -41,9 +41,13 @@ def main(counts: Path, profile: str, module: str, arguments: list[str]) -> None:
 
 def cells(file: Path) -> memoryview:
     """The numbers in a file, which others see change."""
-    file.write_bytes(bytes(WIDTH * len(COUNTED)))
     with file.open("r+b") as opened:
         return memoryview(mmap.mmap(opened.fileno(), 0)).cast("Q")
+
+
+def blank(file: Path) -> None:
+    """Nothing was counted yet; whoever starts the program makes the file."""
+    file.write_bytes(bytes(WIDTH * len(COUNTED)))
 
 
 def read_counts(file: Path) -> dict[str, int]:

@@ -13,11 +13,15 @@ from tests.bench.whole.stage import Files, Stage
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A database on a stage, with all that its programs are told, and where they write."""
+    """A database on a stage, with all that its programs are told, and where they write.
+
+    `job_type` is that of the one job by which a claim is sent.
+    """
 
     stage: Stage
     kind: str
     url: str
+    job_type: str
     folder: Path
     environment: Mapping[str, str]
 
@@ -39,16 +43,11 @@ class Desk(Protocol):
 
 
 class Contender(Protocol):
-    """A way from files to protocols; `job_type` is that of the one job by which a claim is sent."""
+    """A way from files to protocols."""
 
     @property
     def name(self) -> str:
         """As the tables write it."""
-        ...
-
-    @property
-    def job_type(self) -> str:
-        """As the broker knows it."""
         ...
 
     def ground(self, stage: Stage, kind: str, name: str) -> AbstractAsyncContextManager[Ground]:

@@ -104,8 +104,8 @@ async def _leap(turn: Turn, meter: Meter, thrown: int) -> Reading:
 
 
 async def _thrown(turn: Turn) -> int:
-    return await turn.stage.broker.jobs(turn.contender.job_type, THROWN)
+    return await turn.stage.broker.jobs(turn.ground.job_type, THROWN)
 
 
 async def _until_thrown(turn: Turn, count: int) -> None:
-    await turn.stage.broker.wait_jobs(turn.contender.job_type, THROWN, count, PATIENCE_SECONDS)
+    await turn.stage.broker.wait_jobs(turn.ground.job_type, THROWN, count, PATIENCE_SECONDS)

@@ -22,26 +22,31 @@ class PlainProgram:
     """Stock pyzeebe, httpx and one row per claim; it has no intake, so its files just lie there."""
 
     name: str = "plain"
-    job_type: str = plain.JOB_TYPE
 
     @asynccontextmanager
     async def ground(self, stage: Stage, kind: str, name: str) -> AsyncIterator[Ground]:
-        """An empty database: it makes its table itself."""
+        """An empty database: it makes its table itself. Its jobs are of a type that no other ground has."""
         async with stage.database(kind, name) as url:
-            yield Ground(stage, kind, url, stage.folder / name, {})
+            yield Ground(stage, kind, url, name, stage.folder / name, {})
 
     async def hand_in(self, ground: Ground, files: Files) -> float | None:
         """One instance for each file."""
         async with open_channel(Plaintext(ground.stage.broker.engine.grpc_address)) as channel:
             load = Load(channel, first=files.first)
-            await load.deploy(self.job_type)
-            await load.backlog(self.job_type, files.count)
+            await load.deploy(ground.job_type)
+            await load.backlog(ground.job_type, files.count)
         return None
 
     def worker(self, ground: Ground, files: Files) -> Program:
         """The program itself."""
         stage = ground.stage
-        arguments = (stage.broker.engine.grpc_address, ground.url, stage.payer_url, str(files.folder))
+        arguments = (
+            stage.broker.engine.grpc_address,
+            ground.job_type,
+            ground.url,
+            stage.payer_url,
+            str(files.folder),
+        )
         counts, log = ground.folder / f"counts-{files.first}", ground.log("plain", files)
         return Program("tests.bench.whole.plain", arguments, {}, log, cores=stage.cores, counts=counts)
 
@@ -52,8 +57,8 @@ class PlainProgram:
             self.worker(ground, files).running(),
             open_channel(Plaintext(ground.stage.broker.engine.grpc_address)) as channel,
         ):
-            await Load(channel).deploy(self.job_type)
-            yield PlainDesk(channel, ground.url, files)
+            await Load(channel).deploy(ground.job_type)
+            yield PlainDesk(channel, ground, files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +66,16 @@ class PlainDesk:
     """Makes an instance for each file."""
 
     channel: grpc.aio.Channel
-    url: str
+    ground: Ground
     files: Files
 
     async def hand_in(self, number: int) -> None:
         """Make its instance."""
-        await Load(self.channel, first=number).backlog(plain.JOB_TYPE, 1)
+        await Load(self.channel, first=number).backlog(self.ground.job_type, 1)
 
     async def ended(self) -> Mapping[int, datetime]:
         """As its rows say."""
-        engine = create_async_engine(self.url)
+        engine = create_async_engine(self.ground.url)
         async with engine.connect() as connection:
             rows = (await connection.execute(select(plain.sent.c.number, plain.sent.c.ended))).all()
         await engine.dispose()

@@ -34,7 +34,6 @@ class Reenvio:
     name: str = "reenvio"
     tree: Path = ROOT
     embedded: bool = True
-    job_type: str = JobType.SUBMIT_CLAIM
 
     @asynccontextmanager
     async def ground(self, stage: Stage, kind: str, name: str) -> AsyncIterator[Ground]:
@@ -42,7 +41,7 @@ class Reenvio:
         async with stage.database(kind, name) as url:
             home = stage.folder / name / "home"
             home.mkdir()
-            ground = Ground(stage, kind, url, home, self._environment(stage, url, home))
+            ground = Ground(stage, kind, url, JobType.SUBMIT_CLAIM, home, self._environment(stage, url, home))
             await self.command(ground, "migrate")
             yield ground
 

@@ -72,7 +72,7 @@ class Turn:
     async def _drained(self, files: Files, profile: Path | None) -> dict[str, Any]:
         worker = self.contender.worker(self.ground, files)
         before, given = await self.stage.arrivals(), await self._given_out()
-        done = await self.stage.broker.completed(self.contender.job_type)
+        done = await self.stage.broker.completed(self.ground.job_type)
         async with worker.profiled(profile).running() as pid:
             meter = self.meter(pid, worker)
             began, before_all = await self._last_without_jobs(meter, given)
@@ -100,7 +100,7 @@ class Turn:
     async def delays(self, pace: Pace) -> Sequence[float]:
         """Seconds from each file, at the moment at which it is handed in, to its protocol."""
         files, began = self.stage.files(UNCOUNTED + pace.files), {}
-        done = await self.stage.broker.completed(self.contender.job_type)
+        done = await self.stage.broker.completed(self.ground.job_type)
         async with self.contender.desk(self.ground, files) as desk:
             start, handing = perf_counter(), []
             for place, number in enumerate(files.numbers):
@@ -118,10 +118,10 @@ class Turn:
             raise StalledError(f"{stalled}; its last words: {worker.last_words()}") from stalled
 
     async def _all_completed(self, count: int, patience: float) -> float:
-        return await self.stage.broker.wait_completed(self.contender.job_type, count, patience)
+        return await self.stage.broker.wait_completed(self.ground.job_type, count, patience)
 
     async def _given_out(self) -> int:
-        broker, job_type = self.stage.broker, self.contender.job_type
+        broker, job_type = self.stage.broker, self.ground.job_type
         return sum([await broker.jobs(job_type, action) for action in GIVEN_OUT])
 
     async def _last_without_jobs(self, meter: Meter, given: int) -> tuple[float, Reading]:

@@ -37,7 +37,7 @@ sent = Table(
 
 
 async def serve(address: str, job_type: str, database: str, place: tuple[str, Path]) -> None:
-    """Send every claim that comes, until stopped."""
+    """Send every claim that comes, until stopped; `place` is its payer's, and that of its files."""
     payer, folder = place
     waits = {"timeout": PATIENCE_SECONDS} if database.startswith("sqlite") else {}
     engine = create_async_engine(database, connect_args=waits)

@@ -24,7 +24,7 @@ from tests.bench.whole.meter import Meter, Reading, between, per_claim
 from tests.bench.whole.program import Program, ProgramError
 from tests.bench.whole.stage import LOOK_SECONDS, Files, Stage
 from tests.bench.whole.way import Entrant, Way
-from tests.support.broker import StalledError
+from tests.support.broker import JOB_EVENTS, StalledError, jobs_in
 
 PATIENCE_SECONDS, SLOWEST_PER_SECOND = 120.0, 2.0
 GIVEN_OUT = ("activated", "pushed")
@@ -121,8 +121,8 @@ class Turn:
         return await self.stage.broker.wait_completed(self.ground.job_type, count, patience)
 
     async def _given_out(self) -> int:
-        broker, job_type = self.stage.broker, self.ground.job_type
-        return sum([await broker.jobs(job_type, action) for action in GIVEN_OUT])
+        metrics = await self.stage.broker.metrics(JOB_EVENTS)
+        return sum(jobs_in(metrics, self.ground.job_type, action) for action in GIVEN_OUT)
 
     async def _last_without_jobs(self, meter: Meter, given: int) -> tuple[float, Reading]:
         """The moment, and what was spent by then, before the worker had its first job."""

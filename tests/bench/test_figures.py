@@ -4,12 +4,13 @@ import pytest
 
 from tests.bench.aims import AIMS, Aim, Verdict, judge
 from tests.bench.contender import Contender
+from tests.bench.cores import OTHER_CORES, WORKER_CORES
 from tests.bench.figures import Sample, Summary, figure, percentile, summarise
 from tests.bench.java_client import NoJavaError, find_jdk
 from tests.bench.measure import turns
 from tests.bench.names import IN_WORDS, Name
 from tests.bench.options import FULL, QUICK, read_options
-from tests.support.broker import completed_in
+from tests.support.broker import jobs_in
 
 
 def summary(name: Name, *, speed: float = 100, cpu: float = 1, rounds: int = 3) -> Summary:
@@ -85,7 +86,7 @@ def test_the_durable_decision_is_held_against_our_own_no_op() -> None:
     assert (judged.ratio, judged.verdict) == (0.9, Verdict.MET)
 
 
-def test_only_completions_of_the_asked_type_are_counted() -> None:
+def test_only_what_happened_to_jobs_of_the_asked_type_is_counted() -> None:
     metrics = "\n".join(
         (
             'zeebe_job_events_total{action="completed",partition="1",type="a",job_kind="BPMN_ELEMENT",} 20.0',
@@ -94,8 +95,9 @@ def test_only_completions_of_the_asked_type_are_counted() -> None:
             'zeebe_job_events_total{action="completed",partition="1",type="ab",job_kind="BPMN_ELEMENT",} 5.0',
         )
     )
-    assert completed_in(metrics, "a") == 23
-    assert completed_in(metrics, "none") == 0
+    assert jobs_in(metrics, "a", "completed") == 23
+    assert jobs_in(metrics, "none", "completed") == 0
+    assert jobs_in(metrics, "a", "created") == 99
 
 
 def test_every_contender_begins_a_round_in_turn() -> None:
@@ -116,6 +118,12 @@ def test_options_choose_contenders_and_sizes() -> None:
     assert (options.sizes.jobs, options.sizes.warm_up, options.rounds) == (50, QUICK.warm_up, 1)
     assert read_options([]).sizes == FULL
     assert read_options([]).only == tuple(Name)
+
+
+def test_with_cores_of_their_own_no_worker_shares_one_with_what_it_is_measured_against() -> None:
+    assert read_options(["--pin"]).pin
+    assert not read_options([]).pin
+    assert not set(WORKER_CORES) & set(OTHER_CORES)
 
 
 def test_every_contender_has_a_name_in_words() -> None:

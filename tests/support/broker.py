@@ -17,7 +17,7 @@ from gateways.zeebe.engine.ports import choose_ports
 from workers.config.settings import read_settings
 
 LOOK_SECONDS = 0.1
-COMPLETED = "zeebe_job_events_total"
+JOB_EVENTS = "zeebe_job_events_total"
 
 
 class StalledError(Exception):
@@ -45,14 +45,22 @@ class BenchBroker:
 
     async def completed(self, job_type: str) -> int:
         """How many jobs of a type the broker has completed."""
-        return completed_in(await self.metrics(COMPLETED), job_type)
+        return await self.jobs(job_type, "completed")
+
+    async def jobs(self, job_type: str, action: str) -> int:
+        """How many jobs of a type something has happened to, by the broker's word for it."""
+        return jobs_in(await self.metrics(JOB_EVENTS), job_type, action)
 
     async def wait_completed(self, job_type: str, count: int, patience: float) -> float:
         """Wait for a number of completions; the moment (perf_counter) when they were there."""
+        return await self.wait_jobs(job_type, "completed", count, patience)
+
+    async def wait_jobs(self, job_type: str, action: str, count: int, patience: float) -> float:
+        """Wait until something has happened to so many jobs of a type; the moment when it had."""
         deadline = monotonic() + patience
-        while (seen := await self.completed(job_type)) < count:
+        while (seen := await self.jobs(job_type, action)) < count:
             if monotonic() > deadline:
-                raise StalledError(f"{seen} of {count} jobs completed after {patience:.0f} s")
+                raise StalledError(f"{seen} of {count} jobs {action} after {patience:.0f} s")
             await asyncio.sleep(LOOK_SECONDS)
         return perf_counter()
 
@@ -79,8 +87,8 @@ def any_ports() -> engine.FixedPorts:
     return engine.FixedPorts(**asdict(choose_ports(engine.FixedPorts(), None)))
 
 
-def completed_in(metrics: str, job_type: str) -> int:
-    """The completions of a job type in a text of metrics."""
-    lines = (line for line in metrics.splitlines() if line.startswith(COMPLETED))
-    own = (line for line in lines if 'action="completed"' in line and f'type="{job_type}"' in line)
+def jobs_in(metrics: str, job_type: str, action: str) -> int:
+    """How many jobs of a type something has happened to, in a text of metrics."""
+    lines = (line for line in metrics.splitlines() if line.startswith(JOB_EVENTS))
+    own = (line for line in lines if f'action="{action}"' in line and f'type="{job_type}"' in line)
     return sum(round(float(number)) for line in own for number in re.findall(r"\} (\S+)", line))

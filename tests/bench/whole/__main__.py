@@ -1,97 +1,149 @@
 """`python -m tests.bench.whole`: claims a second from a folder of files to their protocols, side by side."""
 
-import argparse
 import asyncio
+import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 
+import psutil
 from rich.console import Console
-from rich.table import Table
 
-from tests.bench.figures import figure
-from tests.bench.whole.contenders import Way, Work, plain_program, reenvio
-from tests.bench.whole.stage import Stage, stage
+from gateways.zeebe.engine import EngineError
+from tests.bench.whole.before import unpack
+from tests.bench.whole.contenders import Contender
+from tests.bench.whole.grounds import Grounds
+from tests.bench.whole.held import HeldClaim, held_claim
+from tests.bench.whole.options import WholeOptions, read_options
+from tests.bench.whole.plain_program import PlainProgram
+from tests.bench.whole.profiling import profile_tables, spots
+from tests.bench.whole.program import ProgramError
+from tests.bench.whole.reenvio import Reenvio
+from tests.bench.whole.report import as_json, held_table, ratios, ways_table
+from tests.bench.whole.stage import stage
+from tests.bench.whole.way import Entrant, Way
+from tests.support.broker import StalledError
 
-CLAIMS, ROUNDS = 600, 5
-KINDS = ("sqlite", "postgresql")
-Contender = Callable[[Stage, Work], Awaitable[Way]]
-CONTENDERS: dict[str, Contender] = {"reenvio": reenvio, "plain": plain_program}
-COLUMNS = {
-    "files/s in": "files_per_second",
-    "claims/s": "claims_per_second",
-    "worker ms": "worker_ms",
-    "broker ms": "broker_ms",
-    "database ms": "database_ms",
-    "payer ms": "payer_ms",
-    "commits": "commits",
-}
-
-
-async def bench(options: argparse.Namespace, console: Console) -> list[Way]:
-    """Every contender on every database once a round, each round with new claims."""
-    ways, first = [], 1
-    with tempfile.TemporaryDirectory(prefix="reenvio-whole-") as folder:
-        async with stage(Path(folder), pinned=options.pin) as here:
-            for number in range(options.rounds):
-                for kind, name in ((kind, name) for kind in options.databases for name in options.contenders):
-                    work = Work(kind, options.claims, first, embedded=not options.cluster)
-                    first += options.claims
-                    ways.append(await CONTENDERS[name](here, work))
-                    console.print(_progress(number, ways[-1]))
-    return ways
+PAPER_WIDTH = 200
+WARM_UP = 200
+FAILURES = (StalledError, ProgramError, TimeoutError)
 
 
-def _progress(number: int, way: Way) -> str:
-    rate, cost = f"{way.claims_per_second:.1f} claims/s", f"{way.worker_ms:.1f} ms of the worker's CPU each"
-    return f"round {number + 1}  {way.contender:8} {way.database:11} {rate}, {cost}"
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A run: what is asked, who plays, where, and whom to tell."""
+
+    options: WholeOptions
+    ours: Reenvio
+    grounds: Grounds
+    console: Console
+    ways: list[Way] = field(default_factory=list)
+    held: list[HeldClaim] = field(default_factory=list)
+
+    async def run(self) -> None:
+        """A warm-up, all rounds, then what is measured once."""
+        await self._warm_up()
+        for number, kind, entrant in turns(self.options):
+            await self._round(number, kind, entrant)
+        for kind in self.options.databases:
+            if self.options.profile:
+                await self._profiled(kind, self.options.profile)
+            if self.options.held:
+                await self._held(kind, self.options.held)
+
+    async def _warm_up(self) -> None:
+        """Let the broker's Java compile what it needs; a plain program that stalls has done enough."""
+        with suppress(*FAILURES):
+            async with self.grounds.turn(Entrant("plain"), "sqlite") as turn:
+                await turn.way(min(WARM_UP, self.options.claims), None)
+
+    async def _round(self, number: int, kind: str, entrant: Entrant) -> None:
+        words = f"round {number + 1}  {entrant!s:26} {kind:11}"
+        try:
+            async with self.grounds.turn(entrant, kind) as turn:
+                way = await turn.way(self.options.claims, self.options.pace)
+        except FAILURES as error:
+            self.console.print(f"{words} [red]failed[/]: {error}", soft_wrap=True)
+            return
+        self.ways.append(way)
+        self.console.print(words, _progress(way), soft_wrap=True)
+
+    async def _profiled(self, kind: str, folder: Path) -> None:
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        file = folder / f"{kind}.prof"
+        async with self.grounds.turn(Entrant(self.ours.name), kind) as turn:
+            await turn.way(self.options.claims, None, file)
+        for table in profile_tables(f"{kind}, {self.options.claims} claims", spots(file)):
+            self.console.print(table)
+
+    async def _held(self, kind: str, claims: int) -> None:
+        async with self.grounds.turn(Entrant(self.ours.name), kind) as turn:
+            self.held.append(await held_claim(turn, self.ours, claims))
 
 
-def ways_table(ways: Sequence[Way]) -> Table:
-    """Medians with their spread, one row per contender and database."""
-    table = Table(title="From files to protocols: medians (lowest-highest)", title_justify="left")
-    for title in ("contender", "database", "rounds", *COLUMNS):
-        table.add_column(title, justify="left" if title in ("contender", "database") else "right")
-    for kind, name in sorted({(way.database, way.contender) for way in ways}):
-        own = [way for way in ways if (way.database, way.contender) == (kind, name)]
-        table.add_row(name, kind, str(len(own)), *(_cell(own, column) for column in COLUMNS.values()))
-    return table
+def turns(options: WholeOptions) -> Iterator[tuple[int, str, Entrant]]:
+    """Every entrant on every database in each round; every round begins with the next one."""
+    entrants = options.entrants()
+    for number in range(options.rounds):
+        first = number % len(entrants)
+        for kind in options.databases:
+            for entrant in (*entrants[first:], *entrants[:first]):
+                yield number, kind, entrant
 
 
-def _cell(ways: Sequence[Way], column: str) -> str:
-    values = [value for way in ways if (value := getattr(way, column)) is not None]
-    return str(figure(values)) if values else "-"
+def _progress(way: Way) -> str:
+    rate, cost = f"{way.claims_per_second:6.1f} claims/s", f"{way.worker_ms:6.1f} ms of the worker's CPU each"
+    delay = "" if way.p50_ms is None else f", p50 {way.p50_ms:.0f} ms"
+    said = f"; warned: {way.said}" if way.said else ""
+    return f"{rate}, {cost}{delay}{said}   load {psutil.getloadavg()[0]:.1f}"
 
 
-def ratios(ways: Sequence[Way]) -> list[str]:
-    """Ours against the plain program, per database."""
-    rates = {
-        pair: median(way.claims_per_second for way in ways if (way.database, way.contender) == pair)
-        for pair in {(way.database, way.contender) for way in ways}
-    }
-    return [
-        f"{kind}: {rates[kind, 'reenvio'] / rates[kind, 'plain']:.2f} of the plain program's pace (aim: 0.5)"
-        for kind in KINDS
-        if {(kind, name) for name in CONTENDERS} <= rates.keys()
-    ]
+async def bench(options: WholeOptions, console: Console) -> Bench:
+    """Set the stage, and play."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reenvio-whole-")))
+        ours = Reenvio(embedded=not options.cluster)
+        players: dict[str, Contender] = {"reenvio": ours, "plain": PlainProgram()}
+        if options.before:
+            tree = folder / "before"
+            console.print(f"before: {unpack(options.before, tree)}")
+            players["before"] = Reenvio("before", tree, embedded=not options.cluster)
+        here = await stack.enter_async_context(stage(folder, pinned=options.pin))
+        played = Bench(options, ours, Grounds(here, players, stack), console)
+        await played.run()
+        return played
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.whole", description=__doc__)
-    parser.add_argument("--claims", type=int, default=CLAIMS, help=f"claims of a round ({CLAIMS})")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"rounds of all ({ROUNDS})")
-    parser.add_argument("--databases", nargs="+", choices=KINDS, default=KINDS)
-    parser.add_argument("--contenders", nargs="+", choices=tuple(CONTENDERS), default=tuple(CONTENDERS))
-    parser.add_argument("--cluster", action="store_true", help="as a given cluster, with the wall's clock")
-    parser.add_argument("--pin", action="store_true", help="the worker on one core, all others on another")
-    options, console = parser.parse_args(), Console()
-    ways = asyncio.run(bench(options, console))
-    console.print(ways_table(ways))
-    for line in ratios(ways):
+def _tell(played: Bench) -> None:
+    console, options = played.console, played.options
+    for database in options.databases:
+        if any(way.database == database for way in played.ways):
+            console.print(ways_table(database, played.ways))
+    for line in ratios(played.ways):
         console.print(line)
+    if played.held:
+        console.print(held_table(played.held))
+    if options.json_file:
+        options.json_file.write_text(as_json(options, played.ways, played.held), encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=PAPER_WIDTH)
+    try:
+        _tell(asyncio.run(bench(read_options(arguments), console)))
+    except EngineError as error:
+        console.print(f"[red]{error}[/]")
+        return 1
+    except KeyboardInterrupt:
+        console.print("Stopped.")
+        return 130
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""What a user would write instead: `python -m tests.bench.whole.plain ADDRESS DATABASE PAYER FOLDER`.
+"""What a user would write instead: `python -m tests.bench.whole.plain ADDRESS TYPE DATABASE PAYER FOLDER`.
 
 Stock pyzeebe, gently tuned, one kept HTTP client, one row per claim. It guarantees nothing: a lost answer is
 a lost claim or one sent twice.
@@ -22,8 +22,9 @@ from gateways.tiss.messages import envelope, lote_message, seal
 from tests.bench.python_worker import GENTLE_BATCH, GENTLY_HELD, POLL_PAUSE_SECONDS
 from tests.support.tiss_samples import header
 
-JOB_TYPE = "plain-send"
 AT_ONCE = 32
+PATIENCE_SECONDS, LOCK_MS = 60, 300_000
+"""More than the defaults, to its advantage: on a busy machine it would send a claim twice, and never end."""
 PROTOCOL = re.compile(rb"numeroProtocolo>(\d+)<")
 sent = Table(
     "plain_claims",
@@ -35,9 +36,11 @@ sent = Table(
 )
 
 
-async def serve(address: str, database: str, payer: str, folder: Path) -> None:
-    """Send every claim that comes, until stopped."""
-    engine = create_async_engine(database)
+async def serve(address: str, job_type: str, database: str, place: tuple[str, Path]) -> None:
+    """Send every claim that comes, until stopped; `place` is its payer's, and that of its files."""
+    payer, folder = place
+    waits = {"timeout": PATIENCE_SECONDS} if database.startswith("sqlite") else {}
+    engine = create_async_engine(database, connect_args=waits)
     async with engine.begin() as connection:
         await connection.run_sync(sent.metadata.create_all)
     limits = httpx.Limits(max_connections=AT_ONCE)
@@ -55,11 +58,16 @@ async def serve(address: str, database: str, payer: str, folder: Path) -> None:
 
         # the annotation says int, the code takes any number of seconds
         worker: Any = ZeebeWorker(create_insecure_channel(address), poll_retry_delay=POLL_PAUSE_SECONDS)  # type: ignore[arg-type]
-        worker.task(task_type=JOB_TYPE, max_running_jobs=GENTLY_HELD, max_jobs_to_activate=GENTLE_BATCH)(send)
+        worker.task(
+            task_type=job_type,
+            max_running_jobs=GENTLY_HELD,
+            max_jobs_to_activate=GENTLE_BATCH,
+            timeout_ms=LOCK_MS,
+        )(send)
         await worker.work()
 
 
 if __name__ == "__main__":
     logging.getLogger("pyzeebe").setLevel(logging.ERROR)  # a warning at each pause would cost it CPU time
-    _, cluster, url, endpoint, files = sys.argv
-    asyncio.run(serve(cluster, url, endpoint, Path(files)))
+    _, cluster, jobs, url, endpoint, files = sys.argv
+    asyncio.run(serve(cluster, jobs, url, (endpoint, Path(files))))

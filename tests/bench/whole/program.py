@@ -1,17 +1,20 @@
-"""Programs of the measured system, each a process of its own whose processor time is counted."""
+"""Programs of the measured system, each a process of its own."""
 
 import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
-import psutil
+from tests.bench.cores import pin
+from tests.bench.whole import watched
 
+ROOT = Path(__file__).parents[3]
 STOP_SECONDS = 30.0
+WATCHER = Path(watched.__file__)
 
 
 class ProgramError(Exception):
@@ -20,20 +23,38 @@ class ProgramError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A Python module with arguments, run in an environment; `cores` ties it to some of the machine's."""
+    """A Python module with arguments, run in an environment; `tree` is where its code stands.
+
+    `cores` ties it to some of the machine's; one with `counts` is watched, and profiled where that is asked.
+    """
 
     module: str
     arguments: Sequence[str]
     environment: Mapping[str, str]
     log: Path
+    tree: Path = ROOT
     cores: Sequence[int] | None = None
+    counts: Path | None = None
+    profile: Path | None = None
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The command line, from the interpreter on."""
+        if self.counts is None:
+            return (sys.executable, "-m", self.module, *self.arguments)
+        watcher = (str(WATCHER), str(self.counts), str(self.profile or "-"))
+        return (sys.executable, *watcher, self.module, *self.arguments)
+
+    def profiled(self, file: Path | None) -> "Program":
+        """The same program, which writes a profile where one is asked for."""
+        return replace(self, profile=file)
 
     async def run(self) -> float:
         """Run it to its end; the seconds it took."""
         began = perf_counter()
         process = await self._start()
         if await process.wait() != 0:
-            raise ProgramError(f"{self.module} {self.arguments[0]}: {self.last_words()}")
+            raise ProgramError(f"{self.module} {' '.join(self.arguments[:2])}: {self.last_words()}")
         return perf_counter() - began
 
     @asynccontextmanager
@@ -47,13 +68,20 @@ class Program:
 
     def last_words(self) -> str:
         """The last line it wrote."""
-        lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        lines = self.lines()
         return lines[-1] if lines else "it said nothing"
 
+    def lines(self) -> list[str]:
+        """What it wrote: with its logs at warnings, one line for each."""
+        return self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+
     async def _start(self) -> asyncio.subprocess.Process:
+        if self.counts:
+            watched.blank(self.counts)
         with self.log.open("wb") as log:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", self.module, *self.arguments),
+                *self.command,
+                cwd=self.tree,
                 env={**_clean_environment(), **self.environment},
                 stdout=log,
                 stderr=log,
@@ -74,21 +102,4 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
 
 def _clean_environment() -> dict[str, str]:
     """What every program needs, and nothing that would set up another system."""
-    return {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "PYTHONPATH") if name in os.environ}
-
-
-def pin(pid: int, cores: Sequence[int] | None) -> None:
-    """Tie a process and its children to some cores."""
-    for process in _family(pid) if cores else ():
-        process.cpu_affinity(list(cores or ()))
-
-
-def cpu_seconds(pid: int) -> float:
-    """User and system time of a process and its children so far."""
-    times = (process.cpu_times() for process in _family(pid))
-    return sum(time.user + time.system for time in times)
-
-
-def _family(pid: int) -> list[psutil.Process]:
-    head = psutil.Process(pid)
-    return [head, *head.children(recursive=True)]
+    return {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}

@@ -1,7 +1,9 @@
 """What all contenders share: a broker, a simulated payer that answers at once, a database, files."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import itertools
+import os
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +12,43 @@ import httpx
 
 from gateways.practice.simulator.ledger import TAKEN
 from gateways.zeebe.engine import SilentReporter
-from tests.bench.databases import postgresql_database, sqlite_database
-from tests.bench.whole.program import Program, ProgramError, pin
+from persistence.database.engine import sqlite_url
+from tests.bench.cores import OTHER_CORES, WORKER_CORES, pin
+from tests.bench.databases import postgresql_server, server
+from tests.bench.whole.program import Program, ProgramError
 from tests.support.broker import BenchBroker, bench_broker
 from tests.support.tiss_samples import PAYER, file_bytes, file_text
 
+OTHER_PAYER = "888888"
+"""Who has a breaker that holds claims, where any are to wait."""
 PER_MINUTE, AT_ONCE = 60_000, 32
 LOOK_SECONDS, READY_SECONDS = 0.05, 30.0
-WORKER_CORES, OTHER_CORES = (0,), (1,)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A folder of batches with one guide each, numbered from `first`."""
+
+    folder: Path
+    first: int
+    count: int
+
+    def read(self, number: int) -> bytes:
+        """The file of a number."""
+        return (self.folder / _name(number)).read_bytes()
+
+    @property
+    def numbers(self) -> range:
+        """Their numbers."""
+        return range(self.first, self.first + self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Requests that the payer has had, and batches that it has taken."""
+
+    requests: int
+    taken: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,43 +60,61 @@ class Stage:
     payer_url: str
     payer_pid: int
     cores: tuple[int, ...] | None
+    _numbers: Iterator[int]
 
-    def files(self, name: str, count: int, first: int) -> Path:
-        """A folder of batches with one guide each, numbered from `first`."""
-        folder = self.folder / name
-        folder.mkdir()
-        for number in range(first, first + count):
-            text = file_text(f"{number:012d}", first=number)
-            (folder / f"{number:09d}.xml").write_bytes(file_bytes(text))
-        return folder
+    def files(self, count: int) -> Files:
+        """New files, whose numbers nobody has had."""
+        first = next(self._numbers)
+        for _ in range(count - 1):
+            next(self._numbers)
+        made = Files(self.folder / f"files-{first}", first, count)
+        made.folder.mkdir()
+        for number in made.numbers:
+            (made.folder / _name(number)).write_bytes(file_bytes(file_text(f"{number:012d}", first=number)))
+        return made
 
-    def payers(self) -> Path:
-        """The PAYERS_FILE of this payer."""
-        file = self.folder / "payers.toml"
-        file.write_text(
-            f'[payers.{PAYER}]\nendpoint = "{self.payer_url}"\nversion = "4.03.00"\n'
-            f"requests_per_minute = {PER_MINUTE}\nat_once = {AT_ONCE}\n",
-            encoding="utf-8",
-        )
+    def payers(self, file: Path) -> Path:
+        """A PAYERS_FILE with this payer, and the one for whom others wait."""
+        file.write_text("".join(map(self._payer, (PAYER, OTHER_PAYER))), encoding="utf-8")
         return file
+
+    async def arrivals(self) -> Arrivals:
+        """What has reached the payer; raises where a batch was taken twice."""
+        async with httpx.AsyncClient(trust_env=False, timeout=READY_SECONDS) as http:
+            rows = (await http.get(f"{self.payer_url.rsplit('/', 1)[0]}/_ledger")).json()
+        taken = [row["lote"] for row in rows if row["verdict"] == TAKEN]
+        if len(set(taken)) != len(taken):
+            raise ProgramError("the payer took a batch twice")
+        return Arrivals(len(rows), len(taken))
+
+    @asynccontextmanager
+    async def database(self, kind: str, name: str) -> AsyncIterator[str]:
+        """An empty database of the kind; its address."""
+        folder = self.folder / name
+        await asyncio.to_thread(folder.mkdir)
+        if kind == "sqlite":
+            yield sqlite_url(folder / "bench.db")
+            return
+        async with postgresql_server(folder) as url:
+            if self.cores and (pid := server(url)):
+                pin(pid, OTHER_CORES)
+            yield url
+
+    def _payer(self, payer: str) -> str:
+        return (
+            f'[payers.{payer}]\nendpoint = "{self.payer_url.replace(PAYER, payer)}"\nversion = "4.03.00"\n'
+            f"requests_per_minute = {PER_MINUTE}\nat_once = {AT_ONCE}\n"
+        )
 
 
 @asynccontextmanager
 async def stage(folder: Path, *, pinned: bool) -> AsyncIterator[Stage]:
     """Broker and payer, each a process of its own."""
     async with bench_broker(SilentReporter()) as broker, _payer(folder) as (url, pid):
-        if pinned:
-            pin(broker.engine.pid, OTHER_CORES)
-            pin(pid, OTHER_CORES)
-        yield Stage(folder, broker, url, pid, WORKER_CORES if pinned else None)
-
-
-@asynccontextmanager
-async def database(kind: str, folder: Path) -> AsyncIterator[str]:
-    """A fresh database of the kind; its address."""
-    await asyncio.to_thread(folder.mkdir)
-    async with sqlite_database(folder) if kind == "sqlite" else postgresql_database(folder) as url:
-        yield url
+        for other in (broker.engine.pid, pid, os.getpid()) if pinned else ():
+            pin(other, OTHER_CORES)
+        cores = WORKER_CORES if pinned else None
+        yield Stage(folder, broker, url, pid, cores, itertools.count(1))
 
 
 @asynccontextmanager
@@ -91,11 +140,5 @@ def _address_in(log: Path) -> str | None:
     return next((word for word in words if word.startswith("http") and word.endswith(f"/{PAYER}")), None)
 
 
-async def taken(url: str) -> int:
-    """How many batches the payer has taken; raises where one was taken twice."""
-    async with httpx.AsyncClient(trust_env=False) as http:
-        rows = (await http.get(f"{url.rsplit('/', 1)[0]}/_ledger")).json()
-    batches = [row["lote"] for row in rows if row["verdict"] == TAKEN]
-    if len(set(batches)) != len(batches):
-        raise ProgramError("the payer took a batch twice")
-    return len(batches)
+def _name(number: int) -> str:
+    return f"{number:09d}.xml"

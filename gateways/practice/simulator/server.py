@@ -50,6 +50,7 @@ class Simulator:
         self._payers = {payer.registro_ans: SimulatedPayer(payer, parts) for payer in scenario.payers}
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self._idle: set[asyncio.Task[HttpRequest | None]] = set()
         self.port = listening.port
 
     @property
@@ -72,10 +73,12 @@ class Simulator:
             self.port = self._server.sockets[0].getsockname()[1]
 
     async def stop_listening(self) -> None:
-        """Refuse connections; those that stand go on."""
+        """Refuse connections; those that serve a request go on."""
         if self._server is not None:
             self._server.close()
             self._server = None
+        for reading in self._idle:
+            reading.cancel()
 
     async def follow_schedule(self) -> None:
         """Listen or not as the scenario says, until cancelled."""
@@ -101,11 +104,30 @@ class Simulator:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            if request := await read_http(reader):
-                stranger = self._listening.asks_for_certificates and not writer.get_extra_info("peercert")
-                await deliver(_FORBIDDEN if stranger else await self._answer(request), reader, writer)
+            request = await read_http(reader)
+            while request and await self._served(request, reader, writer):
+                request = await self._next(reader)
         finally:
             await close(writer)
+
+    async def _served(
+        self, request: HttpRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
+        """Answer a request; whether the connection goes on."""
+        stranger = self._listening.asks_for_certificates and not writer.get_extra_info("peercert")
+        answer = _FORBIDDEN if stranger else await self._answer(request)
+        return await deliver(answer, reader, writer, keeps=request.keeps and self._server is not None)
+
+    async def _next(self, reader: asyncio.StreamReader) -> HttpRequest | None:
+        """The next request of a connection that was kept, unless nobody is listened to any more."""
+        reading = asyncio.create_task(read_http(reader))
+        self._idle.add(reading)
+        reading.add_done_callback(self._idle.discard)
+        try:
+            await asyncio.wait({reading})
+        finally:
+            reading.cancel()
+        return None if reading.cancelled() else reading.result()
 
     async def _answer(self, request: HttpRequest) -> Answer:
         place = request.path.partition("?")[0].strip("/").partition("/")[0]

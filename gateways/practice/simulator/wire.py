@@ -16,11 +16,12 @@ _RESET = struct.pack("ii", 1, 0)  # linger for no time: the connection ends with
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request that came whole."""
+    """A request that came whole; `keeps` says that its connection may be used again."""
 
     method: str
     path: str
     body: bytes
+    keeps: bool = False
 
 
 async def read_http(reader: asyncio.StreamReader) -> HttpRequest | None:
@@ -36,11 +37,13 @@ async def read_http(reader: asyncio.StreamReader) -> HttpRequest | None:
         body = await reader.readexactly(size) if 0 < size <= MAX_REQUEST_BYTES else b""
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError, ValueError):
         return None
-    return HttpRequest(method, path, body)
+    return HttpRequest(method, path, body, keeps=headers.get("connection", "").lower() == "keep-alive")
 
 
-async def deliver(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Send an answer, or lose it the way it says; the connection is over afterwards."""
+async def deliver(
+    answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, keeps: bool
+) -> bool:
+    """Send an answer, or lose it the way it says; whether the connection goes on afterwards."""
     if answer.delay:
         await _wait(answer.delay, reader)
     match answer.loss:
@@ -49,12 +52,14 @@ async def deliver(answer: Answer, reader: asyncio.StreamReader, writer: asyncio.
         case "hang":
             await _wait(_HANG_SECONDS, reader)
         case "truncate":
-            whole = _bytes(answer)
+            whole = _bytes(answer, keeps=False)
             await _write(writer, whole[: len(whole) - len(answer.body) // 2 - 1])
         case None:
-            await _write(writer, _bytes(answer))
+            await _write(writer, _bytes(answer, keeps=keeps))
+            return keeps and answer.is_http
         case "close":
             pass
+    return False
 
 
 async def close(writer: asyncio.StreamWriter) -> None:
@@ -64,14 +69,14 @@ async def close(writer: asyncio.StreamWriter) -> None:
         await writer.wait_closed()
 
 
-def _bytes(answer: Answer) -> bytes:
+def _bytes(answer: Answer, *, keeps: bool) -> bytes:
     if not answer.is_http:
         return answer.body
     wish = f"Retry-After: {answer.retry_after}\r\n" if answer.retry_after is not None else ""
     kind = "text/html" if answer.body.startswith(b"<!DOCTYPE html") else "text/xml"
     head = (
         f"HTTP/1.1 {answer.status} {_phrase(answer.status)}\r\nContent-Type: {kind}\r\n{wish}"
-        f"Content-Length: {len(answer.body)}\r\nConnection: close\r\n\r\n"
+        f"Content-Length: {len(answer.body)}\r\nConnection: {'keep-alive' if keeps else 'close'}\r\n\r\n"
     )
     return head.encode("latin-1") + answer.body
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from sqlalchemy import Column, Integer, UniqueConstraint
@@ -85,6 +85,7 @@ def test_claims_that_came_back_twice_share_what_was_spent() -> None:
     assert (one.worker_ms, one.jobs) == (2.0, 2.0)
 
 
+@settings(deadline=None)
 @given(have=st.integers(1, 500), size=st.integers(0, 200_000))
 def test_doublings_reach_the_size_and_never_copy_more_than_there_is(have: int, size: int) -> None:
     grown = have

@@ -83,6 +83,7 @@ async def held_claim(turn: Turn, reenvio: Reenvio, claims: int) -> HeldClaim:
         await _held(turn, reenvio, files)
         together = await _leap(turn, meter, 1 + claims)
         jobs = await _thrown(turn) - thrown - claims - 4  # the first claim came once and came back thrice
+        await _let_go(turn, reenvio, 1 + claims)
     return as_held(ground.kind, claims, between(alone, together), jobs)
 
 
@@ -100,6 +101,14 @@ def as_held(database: str, claims: int, spent: Reading, jobs: int) -> HeldClaim:
         name: costs[name] for name in ("worker_ms", "broker_ms", "database_ms", "commits") if name in costs
     }
     return HeldClaim(database=database, claims=claims, jobs=jobs / claims, **named)
+
+
+async def _let_go(turn: Turn, reenvio: Reenvio, claims: int) -> None:
+    """Let the held claims be sent, so that none comes back to whoever plays next."""
+    done = await turn.stage.broker.completed(turn.ground.job_type)
+    words = ("payer", "resume", PAYER, "--reason", "bench", "--by", "bench")
+    await reenvio.command(turn.ground, *words)
+    await turn.stage.broker.wait_completed(turn.ground.job_type, done + claims, PATIENCE_SECONDS)
 
 
 async def _leap(turn: Turn, meter: Meter, claims: int) -> Reading:

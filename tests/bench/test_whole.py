@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from sqlalchemy import Column, Integer, UniqueConstraint
@@ -85,6 +85,7 @@ def test_claims_that_came_back_twice_share_what_was_spent() -> None:
     assert (one.worker_ms, one.jobs) == (2.0, 2.0)
 
 
+@settings(deadline=None)
 @given(have=st.integers(1, 500), size=st.integers(0, 200_000))
 def test_doublings_reach_the_size_and_never_copy_more_than_there_is(have: int, size: int) -> None:
     grown = have
@@ -135,8 +136,9 @@ async def test_a_filled_database_has_exactly_so_many_claims_each_with_its_rows_a
 def test_a_copy_differs_in_everything_that_a_table_wants_to_be_unique(name: str) -> None:
     table = metadata.tables[name]
     constraints = [one for one in table.constraints if isinstance(one, UniqueConstraint)]
-    uniques = [one.columns for one in (*constraints, *table.indexes) if getattr(one, "unique", True)]
-    keys = [list(table.primary_key.columns), *map(list, uniques)]
+    indexes = [index for index in table.indexes if index.unique]
+    keys = [list(one.columns) for one in (table.primary_key, *constraints)]
+    keys += [list(index.columns) for index in indexes]
     counted = [key for key in keys if [isinstance(column.type, Integer) for column in key] == [True]]
     assert [key for key in keys if key not in counted and not names_of(key)] == []
 

@@ -48,10 +48,16 @@ class Bench:
         for number, kind, entrant in turns(self.options):
             await self._round(number, kind, entrant)
         for kind in self.options.databases:
-            if self.options.profile:
-                await self._profiled(kind, self.options.profile)
-            if self.options.held:
-                await self._held(kind, self.options.held)
+            try:
+                await self._once(kind)
+            except FAILURES as error:
+                self.console.print(f"{kind} [red]failed[/]: {error}", soft_wrap=True)
+
+    async def _once(self, kind: str) -> None:
+        if self.options.profile:
+            await self._profiled(kind, self.options.profile)
+        if self.options.held:
+            await self._held(kind, self.options.held)
 
     async def _warm_up(self) -> None:
         """Let the broker's Java compile what it needs; a plain program that stalls has done enough."""

@@ -2,7 +2,7 @@
 
 How often is counted on the breaker itself, for a claim that nobody wakes. What one takes is measured: claims
 of a payer that is held, then the engine's clock moved on past all their timers, so that all come back.
-The same move before there were claims is taken off: it holds what maintenance does when hours pass.
+The same move with one claim is taken off: it holds what maintenance does when hours pass.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from tests.bench.whole.meter import Meter, Reading, between
 from tests.bench.whole.program import ProgramError
 from tests.bench.whole.reenvio import Reenvio
 from tests.bench.whole.rounds import PATIENCE_SECONDS, Turn
+from tests.bench.whole.stage import Files
 from tests.support.tiss_samples import PAYER
 
 DAY = timedelta(days=1)
@@ -69,20 +70,28 @@ def _back(status: PayerStatus, limits: PayerLimits, now: datetime) -> datetime:
 
 
 async def held_claim(turn: Turn, reenvio: Reenvio, claims: int) -> HeldClaim:
-    """Measure one comeback of many claims."""
-    ground, files = turn.ground, turn.stage.files(claims)
+    """Measure one comeback of many claims; one claim comes back at every move of the clock."""
+    ground, first, files = turn.ground, turn.stage.files(1), turn.stage.files(claims)
     await reenvio.command(ground, "deploy")
     await reenvio.hold(ground, PAYER)
     worker, thrown = reenvio.worker(ground, files), await _thrown(turn)
     async with worker.running() as pid:
         meter = turn.meter(pid, worker)
-        await asyncio.sleep(LEAP_SECONDS)
-        alone = await _leap(turn, meter, thrown)
-        await reenvio.command(ground, "claim", "submit", str(files.folder))
-        await _until_thrown(turn, thrown + claims)
-        together = await _leap(turn, meter, thrown + 2 * claims)
-        jobs = await _thrown(turn) - thrown - claims
+        await _held(turn, reenvio, first)
+        await _leap(turn, meter, 1)  # what is loaded at the first of all jobs belongs to nobody
+        alone = await _leap(turn, meter, 1)
+        await _held(turn, reenvio, files)
+        together = await _leap(turn, meter, 1 + claims)
+        jobs = await _thrown(turn) - thrown - claims - 4  # the first claim came once and came back thrice
+        await _let_go(turn, reenvio, 1 + claims)
     return as_held(ground.kind, claims, between(alone, together), jobs)
+
+
+async def _held(turn: Turn, reenvio: Reenvio, files: Files) -> None:
+    """Hand in files, and wait until their claims are held."""
+    thrown = await _thrown(turn)
+    await reenvio.command(turn.ground, "claim", "submit", str(files.folder))
+    await _until_thrown(turn, thrown + files.count)
 
 
 def as_held(database: str, claims: int, spent: Reading, jobs: int) -> HeldClaim:
@@ -94,11 +103,19 @@ def as_held(database: str, claims: int, spent: Reading, jobs: int) -> HeldClaim:
     return HeldClaim(database=database, claims=claims, jobs=jobs / claims, **named)
 
 
-async def _leap(turn: Turn, meter: Meter, thrown: int) -> Reading:
-    """What everybody spends when the clock is moved, until so many jobs have thrown."""
-    before, until = meter.read(), monotonic() + LEAP_SECONDS
+async def _let_go(turn: Turn, reenvio: Reenvio, claims: int) -> None:
+    """Let the held claims be sent, so that none comes back to whoever plays next."""
+    done = await turn.stage.broker.completed(turn.ground.job_type)
+    words = ("payer", "resume", PAYER, "--reason", "bench", "--by", "bench")
+    await reenvio.command(turn.ground, *words)
+    await turn.stage.broker.wait_completed(turn.ground.job_type, done + claims, PATIENCE_SECONDS)
+
+
+async def _leap(turn: Turn, meter: Meter, claims: int) -> Reading:
+    """What everybody spends when the clock is moved, until so many claims have come back."""
+    thrown, before, until = await _thrown(turn), meter.read(), monotonic() + LEAP_SECONDS
     await EngineClock(turn.stage.broker.engine.management_url).advance(LEAP)
-    await _until_thrown(turn, thrown)
+    await _until_thrown(turn, thrown + claims)
     await asyncio.sleep(max(0.0, until - monotonic()))
     return between(before, meter.read())
 

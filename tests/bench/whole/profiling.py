@@ -1,4 +1,4 @@
-"""A worker's profile as tables: where its one thread spends its time."""
+"""A worker's profile as tables: where the thread of its loop spends its processor time."""
 
 import pstats
 from collections.abc import Callable, Sequence
@@ -48,7 +48,7 @@ def profile_tables(title: str, found: Sequence[Spot]) -> Sequence[Table]:
 
 def _table(title: str, found: Sequence[Spot], by: Callable[[Spot], float]) -> Table:
     table = Table(title=title, title_justify="left", caption_justify="left")
-    table.caption = "cProfile: its thread only, and slower than without; waiting is the poll of the loop"
+    table.caption = "cProfile, CPU seconds of the loop's thread alone; watching makes them more than they are"
     for name in ("calls", "own s", "with all s", "of own"):
         table.add_column(name, justify="right")
     table.add_column("function", overflow="fold")

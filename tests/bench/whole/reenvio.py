@@ -53,7 +53,8 @@ class Reenvio:
     async def command(self, ground: Ground, *words: str) -> float:
         """Run a command of ours to its end; the seconds it took."""
         log = ground.folder / f"{words[0]}.log"
-        return await Program("workers.cli", words, ground.environment, log, self.tree).run()
+        cores = ground.stage.cores
+        return await Program("workers.cli", words, ground.environment, log, self.tree, cores).run()
 
     async def hold(self, ground: Ground, payer: str) -> None:
         """Hold a payer's claims until someone lets them go."""

@@ -81,7 +81,8 @@ def held_table(held: Sequence[HeldClaim]) -> Table:
             table.add_column(f"{one.database}, {when}", justify="right")
     for name, field in HELD_ROWS.items():
         costs = [one.times(times).get(field) for one in held for times in (1, first, later)]
-        table.add_row(name, *("-" if cost is None else f"{cost:.3g}" for cost in costs))
+        if any(cost is not None for cost in costs):
+            table.add_row(name, *("-" if cost is None else f"{cost:.3g}" for cost in costs))
     return table
 
 

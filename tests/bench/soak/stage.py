@@ -126,7 +126,7 @@ class SoakStage:
             if due and ledger.created - ledger.ended < OPEN_JOBS:
                 self.create(ledger.created, BATCH)
             if len(ledger.stories) > 10 * OPEN_JOBS:
-                ledger.forget_ended()
+                self.gateway.store.forget_ended()
             await asyncio.sleep(FEED_SECONDS)
 
     async def disturb(self, ends_at: float, rng: random.Random) -> None:

@@ -26,13 +26,13 @@ from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOp
 
 EMPTY = "soak-empty"
 EMPTY_AT_ONCE = 64
+LOCK, TIME_LIMIT = timedelta(seconds=10), timedelta(seconds=5)
 GREATEST = 12
 
 
 def workers_of(app: App) -> list[Worker]:
     """One for decisions as the product has it, one for empty jobs."""
-    limits = {"lock": timedelta(seconds=10), "time_limit": timedelta(seconds=5)}
-    empty = JobHandler(EMPTY, (), _complete, at_once=EMPTY_AT_ONCE, **limits)  # type: ignore[arg-type]
+    empty = JobHandler(EMPTY, (), _complete, LOCK, TIME_LIMIT, EMPTY_AT_ONCE)
     options = WorkerOptions("soak-empty", jitter(), reopen=app.reopen, listener=app.listener)
     return [app.worker(frozenset({JobType.ANALYZE_RETRY})), Worker(app.channel, [empty], options)]
 

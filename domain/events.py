@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import cache
 
 from domain.catalog import ErrorClassification
 from domain.claim import ClaimId
@@ -183,6 +184,7 @@ def _permanent(decision: Permanent) -> PermanentErrorDetectedEvent:
     )
 
 
+@cache
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from persistence.database.canonical import fingerprint
 
@@ -96,5 +97,6 @@ def _hash(draft: AuditDraft, sequence: int, previous_hash: str, key: str | int) 
     return fingerprint([previous_hash, draft.claim_id, sequence, draft.event, at, key, draft.data])
 
 
+@lru_cache(maxsize=64)  # a decision's events are all of one moment, told twice each
 def _moment(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="microseconds")

@@ -13,11 +13,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from persistence.audit.chain import AuditEvent, Head
 from persistence.audit.seals import UNSEALED, Judgement, Seals
 from persistence.database.dialect import among
-from persistence.database.rows import row_of
 from persistence.tables import audit_events as events
 
 COLUMNS = tuple(events.c[name] for name in AuditEvent.__dataclass_fields__)
-GIVEN_BY_ITS_ROW = frozenset({"event_id", "seal", "seal_key"})
+WRITTEN = tuple(
+    name for name in AuditEvent.__dataclass_fields__ if name not in ("event_id", "seal", "seal_key")
+)
+"""What an event brings; the rest is given by its row."""
 APPENDING = 0xA0D17
 """The advisory lock that everybody who appends shares."""
 
@@ -82,8 +84,7 @@ class Audit:
         await self._connection.execute(insert(events), [self._row(event) for event in sealed])
 
     def _row(self, event: AuditEvent) -> dict[str, Any]:
-        written = {name: value for name, value in row_of(event).items() if name not in GIVEN_BY_ITS_ROW}
-        return written | self._seals.of_event(event.hash)
+        return {name: getattr(event, name) for name in WRITTEN} | self._seals.of_event(event.hash)
 
     async def of_claim(self, claim_id: str) -> Sequence[AuditEvent]:
         """A claim's events, oldest first."""

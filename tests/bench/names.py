@@ -12,6 +12,7 @@ class Name(StrEnum):
     JAVA_POLLING = "java-polling"
     JAVA_STREAMING = "java-streaming"
     OURS = "reenvio"
+    ANSWER = "reenvio-answer"
     DECISION_SQLITE = "reenvio-decision-sqlite"
     DECISION_POSTGRESQL = "reenvio-decision-postgresql"
 
@@ -23,6 +24,7 @@ IN_WORDS = {
     Name.JAVA_POLLING: "Java client, polling",
     Name.JAVA_STREAMING: "Java client, streaming",
     Name.OURS: "Reenvio, no-op",
+    Name.ANSWER: "Reenvio, a decision's answer",
     Name.DECISION_SQLITE: "Reenvio, decision on SQLite",
     Name.DECISION_POSTGRESQL: "Reenvio, decision on PostgreSQL",
 }

@@ -11,20 +11,24 @@ from typing import Any
 
 from pyzeebe import ZeebeWorker, create_insecure_channel
 
+from domain.inputs import PAYER_ID, VARIABLES
 from gateways.clock import WallClock
 from gateways.zeebe.connection import Plaintext, open_channel
 from tests.bench.names import Name
+from tests.support.builders import draft
 from workers.app.cluster import Cluster
 from workers.app.composition import running
 from workers.app.logs import configure_logs
 from workers.config.settings import read_settings
 from workers.jobs.decisions import analyze_retry
 from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
+from workers.runtime.outcome import from_json
 
 HELD = 256
 BATCH = 128
 GENTLY_HELD, GENTLE_BATCH = 64, 32  # few enough that the broker does not refuse its polls
 POLL_PAUSE_SECONDS = 0.005
+DECIDED = from_json(draft(profile="RN-BIL-005", count=1).result)
 Serve = Callable[[str], Awaitable[None]]
 
 
@@ -57,16 +61,22 @@ def pyzeebe_tuned(*, held: int, batch: int) -> Callable[[str], AbstractAsyncCont
     return opened
 
 
-@asynccontextmanager
-async def ours(address: str) -> AsyncIterator[Serve]:
+def ours(
+    variables: tuple[str, ...], handle: Callable[[Job], Awaitable[Outcome]]
+) -> Callable[[str], AbstractAsyncContextManager[Serve]]:
     """Our runtime with a handler that completes at once."""
-    async with open_channel(Plaintext(address)) as channel:
 
-        async def serve(job_type: str) -> None:
-            handler = JobHandler(type=job_type, variables=(), handle=_complete, at_once=HELD)
-            await Worker(channel, [handler], WorkerOptions("bench", random.Random())).run(asyncio.Event())
+    @asynccontextmanager
+    async def opened(address: str) -> AsyncIterator[Serve]:
+        async with open_channel(Plaintext(address)) as channel:
 
-        yield serve
+            async def serve(job_type: str) -> None:
+                handler = JobHandler(type=job_type, variables=variables, handle=handle, at_once=HELD)
+                await Worker(channel, [handler], WorkerOptions("bench", random.Random())).run(asyncio.Event())
+
+            yield serve
+
+    return opened
 
 
 @asynccontextmanager
@@ -82,22 +92,28 @@ async def decision(address: str) -> AsyncIterator[Serve]:
         yield serve
 
 
-OPEN: dict[Name, Callable[[str], AbstractAsyncContextManager[Serve]]] = {
-    Name.PYZEEBE_DEFAULTS: pyzeebe_defaults,
-    Name.PYZEEBE_TUNED: pyzeebe_tuned(held=HELD, batch=BATCH),
-    Name.PYZEEBE_GENTLE: pyzeebe_tuned(held=GENTLY_HELD, batch=GENTLE_BATCH),
-    Name.OURS: ours,
-    Name.DECISION_SQLITE: decision,
-    Name.DECISION_POSTGRESQL: decision,
-}
-
-
 async def _nothing() -> None:
     """A handler for pyzeebe."""
 
 
 async def _complete(_job: Job) -> Outcome:
     return Complete()
+
+
+async def _answer(_job: Job) -> Outcome:
+    """What the broker gets for a decision, from nobody's memory: its work for the variables is the same."""
+    return DECIDED
+
+
+OPEN: dict[Name, Callable[[str], AbstractAsyncContextManager[Serve]]] = {
+    Name.PYZEEBE_DEFAULTS: pyzeebe_defaults,
+    Name.PYZEEBE_TUNED: pyzeebe_tuned(held=HELD, batch=BATCH),
+    Name.PYZEEBE_GENTLE: pyzeebe_tuned(held=GENTLY_HELD, batch=GENTLE_BATCH),
+    Name.OURS: ours((), _complete),
+    Name.ANSWER: ours((*VARIABLES, PAYER_ID), _answer),
+    Name.DECISION_SQLITE: decision,
+    Name.DECISION_POSTGRESQL: decision,
+}
 
 
 async def main(name: Name, address: str) -> None:

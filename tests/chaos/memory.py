@@ -84,7 +84,7 @@ async def _rounds(gateway: FaultyGateway, cable: Cable, memory: Memory, *, jobs:
     for number in range(rounds):
         await _one_round(gateway, jobs * (number + 1) // rounds)
         await _reconnect(cable)
-        gateway.ledger.forget_ended()
+        gateway.store.forget_ended()
         if number % max(1, rounds // SAMPLES) == 0:
             memory.sample()
 

@@ -74,7 +74,7 @@ class Soak:
     def look(self) -> None:
         """Sample the memory and say how far things are."""
         ledger = self.here.gateway.ledger
-        ledger.forget_ended()
+        self.here.gateway.store.forget_ended()
         self.resident.append(psutil.Process().memory_info().rss / MEGABYTE)
         left = max(0.0, self.ends_at - time.monotonic()) / MINUTE
         faults = self.here.gateway.faults.injected.total()

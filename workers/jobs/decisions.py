@@ -73,7 +73,9 @@ def _outward(job: Job, cipher: Cipher | None) -> Job:
     claim_id = job.variables.get(Variable.CLAIM_ID)
     if cipher is None or not isinstance(claim_id, str) or not is_claim_id(claim_id):
         return job
-    return replace(job, variables={**job.variables, Variable.CLAIM_ID: outward_id(cipher, claim_id)})
+    if (outward := outward_id(cipher, claim_id)) == claim_id:
+        return job
+    return replace(job, variables={**job.variables, Variable.CLAIM_ID: outward})
 
 
 def _question(job: Job) -> Question:

@@ -53,6 +53,11 @@ class JobStore:
         """Jobs that have not come to an end."""
         return [job for job in self._jobs.values() if job.state is not State.INCIDENT]
 
+    def forget_ended(self) -> None:
+        """Drop incidents too, and all stories that have ended, so that a long run keeps its memory."""
+        self._jobs = {key: job for key, job in self._jobs.items() if job.state is not State.INCIDENT}
+        self._ledger.forget_ended()
+
     def is_activatable(self, key: int) -> bool:
         """Whether somebody may take the job now."""
         return key in self._jobs and self._jobs[key].state is State.ACTIVATABLE

@@ -150,3 +150,14 @@ def test_the_ledger_knows_the_time_from_creation_to_end(jobs: StoreOnClock) -> N
     assert jobs.ledger.stories[key].seconds == 3
     jobs.ledger.forget_ended()
     assert (jobs.ledger.stories, jobs.ledger.ended) == ({}, 1)
+
+
+def test_a_long_run_can_forget_what_has_ended_also_incidents(jobs: StoreOnClock) -> None:
+    ended, still_open = jobs.store.create("a", {}), jobs.store.create("a", {})
+    jobs.take()
+    jobs.fail(ended, retries=0)
+    jobs.store.forget_ended()
+    assert list(jobs.ledger.stories) == [job.key for job in jobs.store.open_jobs()] == [still_open]
+    with pytest.raises(RejectedError) as rejected:
+        jobs.store.complete(ended)
+    assert rejected.value.status is grpc.StatusCode.NOT_FOUND

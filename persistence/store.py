@@ -46,6 +46,8 @@ from persistence.repositories.incidents import Incidents
 from persistence.repositories.journal import Journal
 from persistence.repositories.leases import Leases
 from persistence.repositories.legal_holds import LegalHolds
+from persistence.repositories.mail_lanes import MailLanes
+from persistence.repositories.mail_limits import MailPaces
 from persistence.repositories.operator_orders import OperatorOrders
 from persistence.repositories.outbox import Outbox
 from persistence.repositories.payers import Payers
@@ -96,6 +98,8 @@ class Transaction:
         self.incidents = Incidents(connection)
         self.journal = Journal(connection, self.notes)
         self.leases = Leases(connection)
+        self.mail_lanes = MailLanes(connection)
+        self.mail_paces = MailPaces(connection)
         self.notices = Notices(connection)
         self.orders = OperatorOrders(connection, self.notes)
         self.outbox = Outbox(connection)

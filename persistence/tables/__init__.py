@@ -14,6 +14,7 @@ from persistence.tables.claims import (
 )
 from persistence.tables.decisions import retry_decisions
 from persistence.tables.idempotency import idempotency_records
+from persistence.tables.mail_limits import mail_lanes, mail_meters, mail_permits
 from persistence.tables.operators import operator_orders
 from persistence.tables.outbox import leases, outbox
 from persistence.tables.payers import payer_sends, payer_status, payer_waits
@@ -32,6 +33,9 @@ __all__ = [
     "idempotency_records",
     "leases",
     "legal_holds",
+    "mail_lanes",
+    "mail_meters",
+    "mail_permits",
     "metadata",
     "notices",
     "operator_orders",

@@ -33,7 +33,9 @@ ROW = ClaimRow(CLAIM, "p", ClaimState.FAILED, 0, None, None, None, NOW)
 KEY = OperationKey("1", "Task", "submit_claim", {})
 REJECTION = Rejection(7, 1, CLAIM, "RN-BIL-004", "BIL-004-V5", "Variable retryCount", NOW)
 TERMS = OperationTerms(lease=later(minutes=4) - NOW)
-SMALL = {"audit_anchors", "audit_permits", "legal_holds", "leases", "policies", "error_statistics"}
+SMALL = {
+    "audit_anchors", "audit_permits", "legal_holds", "leases", "mail_lanes", "policies", "error_statistics"
+}  # fmt: skip
 
 Work = Callable[[Transaction], Awaitable[Any]]
 HOT: dict[str, Work] = {
@@ -100,6 +102,11 @@ HOT: dict[str, Work] = {
     "next waiting": lambda tx: tx.payers.next_waiting(PayerStatus("p", NOW), lost_before=NOW, limit=9),
     "late": lambda tx: tx.payers.count_late(PayerStatus("p", NOW), LONG_AGO, NOW),
     "forget lost": lambda tx: tx.payers.forget_lost(before=LONG_AGO, limit=10),
+    "lane of a company": lambda tx: tx.mail_lanes.assign("v7", 64, now=NOW),
+    "lock paces": lambda tx: tx.mail_paces.lock(["v7", "v8"], now=NOW),
+    "mails under way": lambda tx: tx.mail_paces.under_way("v7", now=NOW, longest=later(minutes=5) - NOW),
+    "mails ended": lambda tx: tx.mail_paces.ended(["v7", "v8"]),
+    "forget permits": lambda tx: tx.mail_paces.forget(before=LONG_AGO, limit=10),
     "claimed protocol": lambda tx: tx.attempts.claimed_protocol(CLAIM),
     "expired": lambda tx: tx.idempotency.delete_expired(NOW, 10),
 } | {

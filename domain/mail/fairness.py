@@ -89,7 +89,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class TenantStanding:
     """One tenant: the round since which it waits unserved (None: nothing waits), and its last service."""
 
     waits_since: int | None = None
@@ -103,7 +103,7 @@ class Fairness:
     """Where the round robin stands; every step gives the next one."""
 
     terms: FairnessTerms = field(default_factory=FairnessTerms)
-    standings: Mapping[str, Standing] = field(default_factory=dict)
+    standings: Mapping[str, TenantStanding] = field(default_factory=dict)
     round: int = 0
     current: str | None = None
     in_a_row: int = 0
@@ -116,7 +116,7 @@ class Fairness:
             name: replace(self.standings[name], waits_since=None) for name in gone if name not in now_waiting
         }
         for name in waiting:
-            known = self.standings.get(name, Standing())
+            known = self.standings.get(name, TenantStanding())
             if known.waits_since is None:
                 changes[name] = replace(known, waits_since=self.round)
         return replace(self, standings=_bounded({**self.standings, **changes})) if changes else self
@@ -137,8 +137,8 @@ class Fairness:
         goes_on = tenant == self.current
         opens = not goes_on or self.in_a_row >= self.terms.batch
         now = self.round + opens
-        known = self.standings.get(tenant, Standing())
-        after = Standing(
+        known = self.standings.get(tenant, TenantStanding())
+        after = TenantStanding(
             None if known.waits_since is None else now, last_round=now, last_at=at, total=known.total + number
         )
         return replace(
@@ -187,7 +187,7 @@ class Fairness:
         return self.priority(tenant), -self._weighed(tenant), self.standings[tenant].last_round
 
 
-def _bounded(standings: dict[str, Standing]) -> Mapping[str, Standing]:
+def _bounded(standings: dict[str, TenantStanding]) -> Mapping[str, TenantStanding]:
     if len(standings) <= MOST_KNOWN:
         return standings
     idle = [name for name, one in standings.items() if one.waits_since is None]
@@ -195,6 +195,6 @@ def _bounded(standings: dict[str, Standing]) -> Mapping[str, Standing]:
     return _without(standings, idle[: len(standings) - MOST_KNOWN])
 
 
-def _without(standings: Mapping[str, Standing], gone: Iterable[str]) -> Mapping[str, Standing]:
+def _without(standings: Mapping[str, TenantStanding], gone: Iterable[str]) -> Mapping[str, TenantStanding]:
     forgotten = set(gone)
     return {name: one for name, one in standings.items() if name not in forgotten}

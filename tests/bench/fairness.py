@@ -43,7 +43,7 @@ from tests.support.broker import StalledError, bench_broker
 from tests.support.lanes import KnownLanes
 from tests.support.models import one_task
 from workers.mail.lane_order import FairOrder
-from workers.mail.permits import SendLimits, SharedPermits
+from workers.mail.permits import SharedMailLimits, SharedPermits
 from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
 from workers.runtime.lanes import Lane, LaneTerms, LaneTurn, Permits, Unlimited
 
@@ -54,7 +54,7 @@ PATIENCE_SECONDS = 900.0
 AIM_SHARE, AIM_OVERHEAD_MS = 0.08, 0.5
 WARM_UP = 400
 BIG = "big"
-WIDE = SendLimits(MailLimits(10_000_000, AT_ONCE), MailLimits(10_000_000, AT_ONCE))
+WIDE = SharedMailLimits(MailLimits(10_000_000, AT_ONCE), MailLimits(10_000_000, AT_ONCE))
 """Limits that are asked for each time but hold nobody: what asking costs."""
 
 

@@ -10,7 +10,7 @@ from domain.mail.limits import MailLimits
 from persistence.database.engine import open_database
 from persistence.store import Store
 from tests.support.builders import NOW
-from workers.mail.permits import SendLimits, SharedPermits
+from workers.mail.permits import SharedMailLimits, SharedPermits
 from workers.runtime.lanes import LanesUnknownError
 
 FREE = MailLimits(None, None)
@@ -34,7 +34,7 @@ def clock() -> SetClock:
     return SetClock()
 
 
-def permits(store: Store, clock: SetClock, limits: SendLimits, name: str = "a") -> SharedPermits:
+def permits(store: Store, clock: SetClock, limits: SharedMailLimits, name: str = "a") -> SharedPermits:
     numbers = count(1)
     return SharedPermits(store, clock, limits, lambda: f"{name}-{next(numbers)}")
 
@@ -42,7 +42,7 @@ def permits(store: Store, clock: SetClock, limits: SendLimits, name: str = "a") 
 async def test_two_processes_together_have_no_more_under_way_than_may_be(
     store: Store, clock: SetClock
 ) -> None:
-    limits = SendLimits(MailLimits(None, 5), FREE)
+    limits = SharedMailLimits(MailLimits(None, 5), FREE)
     one, other = permits(store, clock, limits), permits(store, clock, limits, "b")
     assert len((await one.take("x", 3)).permits) == 3
     second = await other.take("y", 3)
@@ -56,7 +56,7 @@ async def test_two_processes_together_have_no_more_under_way_than_may_be(
 
 
 async def test_two_processes_together_keep_the_minutes_number(store: Store, clock: SetClock) -> None:
-    limits = SendLimits(MailLimits(100, None), FREE)
+    limits = SharedMailLimits(MailLimits(100, None), FREE)
     both = [permits(store, clock, limits, name) for name in "ab"]
     sent = 0
     for _ in range(120):  # a minute in steps of half a second
@@ -68,7 +68,7 @@ async def test_two_processes_together_keep_the_minutes_number(store: Store, cloc
 
 async def test_processes_that_ask_at_the_same_moment_do_not_share_a_permit(url: str, clock: SetClock) -> None:
     engines = [open_database(url) for _ in range(4)]
-    limits = SendLimits(MailLimits(100, 7), FREE)
+    limits = SharedMailLimits(MailLimits(100, 7), FREE)
     takers = [permits(Store(engine), clock, limits, f"p{number}") for number, engine in enumerate(engines)]
     given = await asyncio.gather(*(one.take(f"c{number}", 3) for number, one in enumerate(takers)))
     assert sum(len(allowance.permits) for allowance in given) == 7
@@ -77,7 +77,7 @@ async def test_processes_that_ask_at_the_same_moment_do_not_share_a_permit(url: 
 
 
 async def test_a_company_with_a_limit_of_its_own_waits_while_others_go(store: Store, clock: SetClock) -> None:
-    limits = SendLimits(MailLimits(None, 10), FREE, {"noisy": MailLimits(6, 1)})
+    limits = SharedMailLimits(MailLimits(None, 10), FREE, {"noisy": MailLimits(6, 1)})
     shared = permits(store, clock, limits)
     [held] = (await shared.take("noisy", 3)).permits
     refused = await shared.take("noisy", 3)
@@ -92,10 +92,10 @@ async def test_a_company_with_a_limit_of_its_own_waits_while_others_go(store: St
 
 
 @pytest.mark.parametrize(
-    "limits", [SendLimits(MailLimits(10, None), FREE), SendLimits(FREE, MailLimits(10, None))]
+    "limits", [SharedMailLimits(MailLimits(10, None), FREE), SharedMailLimits(FREE, MailLimits(10, None))]
 )
 async def test_what_was_not_used_is_room_again_and_what_was_used_is_not(
-    store: Store, clock: SetClock, limits: SendLimits
+    store: Store, clock: SetClock, limits: SharedMailLimits
 ) -> None:
     shared = permits(store, clock, limits)
     for _ in range(20):
@@ -108,7 +108,7 @@ async def test_what_was_not_used_is_room_again_and_what_was_used_is_not(
 async def test_the_mail_of_a_worker_that_died_counts_until_its_lease_is_over(
     store: Store, clock: SetClock
 ) -> None:
-    limits = SendLimits(MailLimits(None, 1), FREE, lease=timedelta(minutes=5))
+    limits = SharedMailLimits(MailLimits(None, 1), FREE, lease=timedelta(minutes=5))
     assert (await permits(store, clock, limits).take("x", 1)).permits
     survivor = permits(store, clock, limits, "b")
     clock.move(minutes=4)
@@ -118,7 +118,7 @@ async def test_the_mail_of_a_worker_that_died_counts_until_its_lease_is_over(
 
 
 async def test_a_permit_that_a_clock_ahead_of_ours_gave_holds_nobody(store: Store, clock: SetClock) -> None:
-    limits = SendLimits(MailLimits(None, 1), FREE)
+    limits = SharedMailLimits(MailLimits(None, 1), FREE)
     fast = SetClock()
     fast.move(days=1)
     assert (await permits(store, fast, limits).take("x", 1)).permits
@@ -126,7 +126,7 @@ async def test_a_permit_that_a_clock_ahead_of_ours_gave_holds_nobody(store: Stor
 
 
 async def test_what_nobody_came_back_for_is_removed(store: Store, clock: SetClock) -> None:
-    limits = SendLimits(MailLimits(100, 5), MailLimits(100, 5))
+    limits = SharedMailLimits(MailLimits(100, 5), MailLimits(100, 5))
     await permits(store, clock, limits).take("x", 3)
     clock.move(days=2)
     await permits(store, clock, limits, "b").settle()
@@ -138,4 +138,4 @@ async def test_a_database_that_is_away_is_told_as_such(store: Store, clock: SetC
     async with store.transaction() as tx:
         await tx._connection.exec_driver_sql("DROP TABLE mail_meters")
     with pytest.raises(LanesUnknownError):
-        await permits(store, clock, SendLimits()).take("x", 1)
+        await permits(store, clock, SharedMailLimits()).take("x", 1)

@@ -17,7 +17,7 @@ CLEAN_EVERY, KEPT, CLEANED = timedelta(hours=1), timedelta(days=1), 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class SendLimits:
+class SharedMailLimits:
     """For all mail together, for each company, and for some companies their own.
 
     A send that has not ended counts as under way for `lease`: longer than any send may take.
@@ -49,7 +49,9 @@ class HeldPermit:
 class SharedPermits:
     """Takes permits, and gives back what has ended or was not used, in one transaction where it can."""
 
-    def __init__(self, store: Store, clock: Clock, limits: SendLimits, new_id: Callable[[], str]) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, limits: SharedMailLimits, new_id: Callable[[], str]
+    ) -> None:
         self._store = store
         self._clock = clock
         self._limits = limits
@@ -123,7 +125,7 @@ class OverPermits:
 class PermitExchange:
     """One exchange of permits: the meters concerned, locked until its transaction ends."""
 
-    def __init__(self, tx: Transaction, limits: SendLimits, now: datetime) -> None:
+    def __init__(self, tx: Transaction, limits: SharedMailLimits, now: datetime) -> None:
         self._paces = tx.mail_paces
         self._limits = limits
         self._now = now

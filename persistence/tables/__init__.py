@@ -14,6 +14,7 @@ from persistence.tables.claims import (
 )
 from persistence.tables.decisions import retry_decisions
 from persistence.tables.idempotency import idempotency_records
+from persistence.tables.mail import dead_letters, mails
 from persistence.tables.operators import operator_orders
 from persistence.tables.outbox import leases, outbox
 from persistence.tables.payers import payer_sends, payer_status, payer_waits
@@ -28,10 +29,12 @@ __all__ = [
     "claim_payloads",
     "claim_texts",
     "claims",
+    "dead_letters",
     "error_statistics",
     "idempotency_records",
     "leases",
     "legal_holds",
+    "mails",
     "metadata",
     "notices",
     "operator_orders",

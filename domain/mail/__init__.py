@@ -1,0 +1,1 @@
+"""Mail: when it is sent again, what its failures mean, and what is kept of mail that died."""

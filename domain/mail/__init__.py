@@ -1,1 +1,1 @@
-"""Mail: how it waits, whose turn it is, how fast it may leave."""
+"""Mail: when it is sent again, what its failures mean, what is kept of it, whose turn it is, how fast it goes."""

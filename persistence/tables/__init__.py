@@ -14,6 +14,7 @@ from persistence.tables.claims import (
 )
 from persistence.tables.decisions import retry_decisions
 from persistence.tables.idempotency import idempotency_records
+from persistence.tables.mail import dead_letters, mails
 from persistence.tables.mail_limits import mail_lanes, mail_meters, mail_permits
 from persistence.tables.operators import operator_orders
 from persistence.tables.outbox import leases, outbox
@@ -29,6 +30,7 @@ __all__ = [
     "claim_payloads",
     "claim_texts",
     "claims",
+    "dead_letters",
     "error_statistics",
     "idempotency_records",
     "leases",
@@ -36,6 +38,7 @@ __all__ = [
     "mail_lanes",
     "mail_meters",
     "mail_permits",
+    "mails",
     "metadata",
     "notices",
     "operator_orders",

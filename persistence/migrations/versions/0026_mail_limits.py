@@ -6,7 +6,7 @@ from alembic import op
 from persistence.tables.types import UtcDateTime
 
 revision = "0026"
-down_revision = "0024"
+down_revision = "0025"
 branch_labels = None
 depends_on = None
 

@@ -4,6 +4,9 @@ A turn is up to `batch` jobs in a row of one tenant. A round is one turn of anyb
 while others have theirs has one more round without processing, and rises by one priority. The longest passed
 over goes next, so none of N tenants of equal weight waits longer than N - 1 turns. A tenant with nothing
 waiting is not passed over: its count stands at 0.
+
+Weights are kept by strides: each turn moves the moment at which a tenant is due by 1 / weight. At equal
+weights whoever is due first is also the one longest passed over, and so of the most urgent priority.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +16,8 @@ from datetime import datetime
 MOST_KNOWN = 10_000
 """How many tenants are remembered; of those with nothing waiting, the least recently served are forgotten."""
 NEVER = -1
+MOST_ARREARS = 4.0
+"""How far a tenant may lag behind what is due to it, because nobody has two turns in a row, and catch up."""
 NO_LIMIT = 2**31 - 1
 
 
@@ -42,6 +47,10 @@ class FairnessTerms:
         """How often the tenant is served beside one of weight 1."""
         return self.weights.get(tenant, 1.0)
 
+    def stride(self, tenant: str) -> float:
+        """How far one turn of the tenant moves its next one."""
+        return 1 / self.weight(tenant)
+
 
 def weights_by_tier(tiers: Mapping[str, str], weights: Mapping[str, float]) -> Mapping[str, float]:
     """Tenants' weights from their tiers; a tier that has no weight is a mistake."""
@@ -50,10 +59,10 @@ def weights_by_tier(tiers: Mapping[str, str], weights: Mapping[str, float]) -> M
     return {tenant: weights[tier] for tenant, tier in tiers.items()}
 
 
-def round_robin_priority(rounds: float, terms: FairnessTerms | None = None) -> int:
+def round_robin_priority(rounds: int, terms: FairnessTerms | None = None) -> int:
     """`calculateRoundRobinPriority`: 5 after no round without processing, 2 after three, 1 at the most."""
     terms = terms or FairnessTerms()
-    return max(terms.top_priority, terms.base_priority - int(rounds * terms.step))
+    return max(terms.top_priority, terms.base_priority - rounds * terms.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +99,13 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TenantStanding:
-    """One tenant: the round since which it waits unserved (None: nothing waits), and its last service."""
+    """One tenant: the round since which it waits unserved (None: nothing waits), and its last service.
+
+    `due` is when its next turn is, counted in turns of a tenant of weight 1.
+    """
 
     waits_since: int | None = None
+    due: float = 0.0
     last_round: int = NEVER
     last_at: datetime | None = None
     total: int = 0
@@ -100,13 +113,14 @@ class TenantStanding:
 
 @dataclass(frozen=True, slots=True)
 class Fairness:
-    """Where the round robin stands; every step gives the next one."""
+    """Where the round robin stands; each step gives the next one. `reached` is when the last turn was due."""
 
     terms: FairnessTerms = field(default_factory=FairnessTerms)
     standings: Mapping[str, TenantStanding] = field(default_factory=dict)
     round: int = 0
     current: str | None = None
     in_a_row: int = 0
+    reached: float = 0.0
 
     def seen(self, waiting: Sequence[str]) -> "Fairness":
         """With these tenants waiting, those longest known to the caller first; all others have nothing."""
@@ -118,7 +132,8 @@ class Fairness:
         for name in waiting:
             known = self.standings.get(name, TenantStanding())
             if known.waits_since is None:
-                changes[name] = replace(known, waits_since=self.round)
+                due = max(known.due, self.reached + self.terms.stride(name))
+                changes[name] = replace(known, waits_since=self.round, due=due)
         return replace(self, standings=_bounded({**self.standings, **changes})) if changes else self
 
     def next_turn(self, waiting: Sequence[str]) -> Turn:
@@ -136,17 +151,30 @@ class Fairness:
             return self
         goes_on = tenant == self.current
         opens = not goes_on or self.in_a_row >= self.terms.batch
-        now = self.round + opens
-        known = self.standings.get(tenant, TenantStanding())
-        after = TenantStanding(
-            None if known.waits_since is None else now, last_round=now, last_at=at, total=known.total + number
+        state = self._opened(tenant) if opens else self
+        known = state.standings[tenant]
+        after = replace(known, last_at=at, total=known.total + number)
+        return replace(
+            state,
+            standings={**state.standings, tenant: after},
+            in_a_row=number + (self.in_a_row if goes_on else 0),
+        )
+
+    def _opened(self, tenant: str) -> "Fairness":
+        """With a new turn of the tenant begun: a round more for all others that wait."""
+        known, now = self.standings.get(tenant, TenantStanding()), self.round + 1
+        after = replace(
+            known,
+            waits_since=None if known.waits_since is None else now,
+            due=max(known.due, self.reached - MOST_ARREARS) + self.terms.stride(tenant),
+            last_round=now,
         )
         return replace(
             self,
             standings={**self.standings, tenant: after},
             round=now,
             current=tenant,
-            in_a_row=number + (self.in_a_row if goes_on else 0),
+            reached=max(self.reached, known.due),
         )
 
     def rounds_without(self, tenant: str) -> int:
@@ -155,8 +183,8 @@ class Fairness:
         return 0 if since is None else self.round - since
 
     def priority(self, tenant: str) -> int:
-        """The tenant's priority now; one of double weight rises twice as fast."""
-        return round_robin_priority(self._weighed(tenant), self.terms)
+        """The tenant's priority now."""
+        return round_robin_priority(self.rounds_without(tenant), self.terms)
 
     def metrics(self) -> tuple[TenantFairnessMetrics, ...]:
         """Every tenant that waits or was served, by id."""
@@ -174,17 +202,10 @@ class Fairness:
             consecutive_batch_count=self.in_a_row if tenant == self.current else 0,
         )
 
-    def _weighed(self, tenant: str) -> float:
-        """Rounds as they count for the tenant: those without processing, at weight 1.
-
-        Turns since its own last one are weighed, not the turns between: only so is a tenant of weight 2 due
-        after half as many.
-        """
-        return (self.rounds_without(tenant) + 1) * self.terms.weight(tenant) - 1
-
-    def _urgency(self, tenant: str) -> tuple[int, float, int]:
-        """Priority first; of equals the longest passed over, then the one served longest ago."""
-        return self.priority(tenant), -self._weighed(tenant), self.standings[tenant].last_round
+    def _urgency(self, tenant: str) -> tuple[float, int, int]:
+        """Whoever is due first; of equals the longest passed over, then the one served longest ago."""
+        standing = self.standings[tenant]
+        return standing.due, -self.rounds_without(tenant), standing.last_round
 
 
 def _bounded(standings: dict[str, TenantStanding]) -> Mapping[str, TenantStanding]:

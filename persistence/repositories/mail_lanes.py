@@ -1,14 +1,25 @@
 """Whose lane is whose: a company keeps a lane to itself while its mail may wait there."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.mail.lanes import HELD_FOR, TOUCHED_EVERY, all_lanes, lane_of, lanes_by_choice
+from domain.mail.mail import MailState
 from persistence.database.dialect import insert_into
-from persistence.tables import mail_lanes
+from persistence.tables import mail_lanes, mails
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingLane:
+    """A lane in which mail waits: who holds it, and since when its oldest mail does."""
+
+    lane: str
+    company_id: str
+    since: datetime
 
 
 class MailLanes:
@@ -33,6 +44,17 @@ class MailLanes:
         """Who holds each lane that was ever taken, by lane."""
         rows = await self._connection.execute(select(mail_lanes.c.lane, mail_lanes.c.company_id))
         return {row.lane: row.company_id for row in rows}
+
+    async def waiting(self) -> Sequence[WaitingLane]:
+        """The lanes in which mail waits, also for its next attempt; the longest waiting first."""
+        oldest = (
+            select(func.min(mails.c.enqueued_at))
+            .where(mails.c.lane == mail_lanes.c.lane, mails.c.state == MailState.PENDING)
+            .scalar_subquery()
+        )
+        rows = await self._connection.execute(select(mail_lanes.c.lane, mail_lanes.c.company_id, oldest))
+        found = [WaitingLane(*row) for row in rows if row[2] is not None]
+        return sorted(found, key=lambda lane: lane.since)
 
     async def _kept(self, lane: str, company_id: str, used_at: datetime, now: datetime) -> bool:
         """Whether the lane is still the company's, which it is when its use could be written down."""

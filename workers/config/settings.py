@@ -16,6 +16,7 @@ from workers.config.clocks import ClockSettings
 from workers.config.cluster import ClusterSettings
 from workers.config.engine import EngineSettings
 from workers.config.events import EventSettings
+from workers.config.fairness import FairnessSettings
 from workers.config.idempotency import IdempotencySettings
 from workers.config.intake import ApiSettings, IntakeSettings
 from workers.config.retention import RetentionSettings
@@ -93,6 +94,7 @@ class Settings(GeneralSettings):
     intake: IntakeSettings = IntakeSettings()
     api: ApiSettings = ApiSettings()
     events: EventSettings = EventSettings()
+    fairness: FairnessSettings = FairnessSettings()
     retention: RetentionSettings = RetentionSettings()
     clocks: ClockSettings = ClockSettings()
     idempotency: IdempotencySettings = IdempotencySettings()

@@ -26,7 +26,7 @@ LANES = "lanes"
 class _Asked:
     """When a lane was last asked, from when on it is worth asking again, and the pause after that."""
 
-    at: float = float("-inf")
+    at: float
     again_at: float = float("-inf")
     pause: float = 0.0
 
@@ -133,7 +133,10 @@ class LaneJobSource(JobSource):
             await super()._recover(how, error, backoff)
 
     def _of(self, lane: Lane) -> _Asked:
-        return self._asked.setdefault(lane.name, _Asked())
+        if lane.name not in self._asked:  # sweeps are spread: not all lanes are looked into at once
+            ago = self._options.rng.uniform(0, self._lanes.sweep_seconds)
+            self._asked[lane.name] = _Asked(time.monotonic() - ago)
+        return self._asked[lane.name]
 
     def _end(self, key: int) -> None:
         if (permit := self._permit_of.pop(key, None)) is not None:

@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
+from persistence.migrations.indexes import create_index, drop_index
 from persistence.tables.types import UtcDateTime
 
 revision = "0026"
@@ -12,7 +13,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Create the three tables and their indexes."""
+    """The three tables, and the index by which lanes with waiting mail are found."""
+    create_index("ix_mails_waiting", "mails", ["lane", "enqueued_at"], where="state = 'PENDING'")
     _create_lanes()
     _create_meters()
     _create_permits()
@@ -52,5 +54,6 @@ def _create_permits() -> None:
 
 def downgrade() -> None:
     """Drop them again."""
+    drop_index("ix_mails_waiting", "mails")
     for table in ("mail_permits", "mail_meters", "mail_lanes"):
         op.drop_table(table)

@@ -77,7 +77,7 @@ class LaneJobSource(JobSource):
         self._look_at = time.monotonic() + self._lanes.look_seconds
         for lane in self._waiting:
             if lane.name not in before:
-                self._of(lane).again_at = float("-inf")
+                self._note(lane, found=1)  # something new is there
 
     async def _serve(self, candidates: Sequence[Lane]) -> None:
         turn = self._lanes.order.next_turn(candidates)

@@ -11,12 +11,11 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -27,7 +26,6 @@ import psutil
 from pyzeebe.proto.gateway_pb2 import CreateProcessInstanceRequest, DeployResourceRequest, Resource
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 from rich.console import Console
-from rich.table import Table
 
 from domain.mail.fairness import FairnessTerms
 from domain.mail.lanes import all_lanes
@@ -38,6 +36,7 @@ from gateways.zeebe.engine import EngineError, SilentReporter
 from persistence.database.engine import open_database
 from persistence.store import Store
 from tests.bench.databases import postgresql_database, sqlite_database
+from tests.bench.fair_figures import BATCH, Backlog, Figures, Run, figures, missed, table
 from tests.bench.load import CREATORS, until_taken
 from tests.support.broker import StalledError, bench_broker
 from tests.support.lanes import KnownLanes
@@ -48,32 +47,11 @@ from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOp
 from workers.runtime.lanes import Lane, LaneTerms, LaneTurn, Permits, Unlimited
 
 LANES = 64
-BATCH = 3
 AT_ONCE = 5
 PATIENCE_SECONDS = 900.0
-AIM_SHARE, AIM_OVERHEAD_MS = 0.08, 0.5
 WARM_UP = 400
-BIG = "big"
 WIDE = SharedMailLimits(MailLimits(10_000_000, AT_ONCE), MailLimits(10_000_000, AT_ONCE))
 """Limits that are asked for each time but hold nobody: what asking costs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    """So many mails of the big company, then so many of each small one."""
-
-    big: int
-    companies: int
-    each: int
-
-    @property
-    def mails(self) -> Counter[str]:
-        """How many mails each company has."""
-        return Counter({BIG: self.big} | {f"small-{number}": self.each for number in range(self.companies)})
-
-    def in_order(self) -> Iterator[str]:
-        """Whose mail is queued, one by one."""
-        return (company for company, number in self.mails.items() for _ in range(number))
 
 
 @dataclass(slots=True)
@@ -123,44 +101,6 @@ class TimedOrder(FairOrder):
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """One run."""
-
-    how: str
-    jobs: int
-    seconds: float
-    cpu_seconds: float
-    share: float
-    longest_run: int
-    choosing_seconds: float
-
-    @property
-    def ms_per_job(self) -> float:
-        """From the first mail begun to the last one left."""
-        return self.seconds / self.jobs * 1e3
-
-
-def figures(how: str, sent: Sent, backlog: Backlog, spent: tuple[float, float, float]) -> Figures:
-    """What a run shows; `spent` is its begin by the clock, its CPU time and the time of choosing."""
-    begun, cpu, choosing = spent
-    whole = max(at for _, at in sent.left) - begun
-    last_small = max(at for company, at in sent.left if company != BIG) - begun
-    longest = longest_run(sent.begun, backlog)
-    return Figures(how, len(sent.left), whole, cpu, last_small / whole, longest, choosing)
-
-
-def longest_run(begun: Sequence[str], backlog: Backlog) -> int:
-    """The most mails of one company in a row while another one waited."""
-    left, longest = backlog.mails, 0
-    for company, run in groupby(begun):
-        number = len(list(run))
-        left[company] -= number
-        if any(count for other, count in left.items() if other != company):
-            longest = max(longest, number)
-    return longest
-
-
-@dataclass(frozen=True, slots=True)
 class FairBench:
     """A broker, and the backlog that each run begins with."""
 
@@ -177,8 +117,8 @@ class FairBench:
         sent.tell()
         order = TimedOrder(FairnessTerms(batch=BATCH), WallClock())
         await self._queue(name, f'="{name}-" + lane', lanes)
-        spent = await self._drain(name, sent, {name: LaneTerms(sent.source, order, permits)})
-        return figures(how, sent, self.backlog, (*spent, order.spent))
+        run = await self._drain(name, sent, {name: LaneTerms(sent.source, order, permits)})
+        return figures(how, replace(run, choosing_seconds=order.spent), self.backlog)
 
     async def first_come(self, how: str, name: str) -> Figures:
         """One job type for all, by streams and polls."""
@@ -186,8 +126,7 @@ class FairBench:
         lanes = dict.fromkeys(self.backlog.mails, lane)
         sent = Sent(self.mail_seconds, self.backlog.mails, KnownLanes([lane]), lanes)
         await self._queue(name, name, lanes)
-        spent = await self._drain(name, sent, {})
-        return figures(how, sent, self.backlog, (*spent, 0.0))
+        return figures(how, await self._drain(name, sent, {}), self.backlog)
 
     async def _queue(self, process: str, job_type: str, lanes: dict[str, Lane]) -> None:
         """One process instance for each mail, the big company's first."""
@@ -206,8 +145,8 @@ class FairBench:
 
         await asyncio.gather(*(create() for _ in range(CREATORS)))
 
-    async def _drain(self, name: str, sent: Sent, lanes: dict[str, LaneTerms]) -> tuple[float, float]:
-        """Serve until all has left; when that began, and the CPU seconds of this process meanwhile."""
+    async def _drain(self, name: str, sent: Sent, lanes: dict[str, LaneTerms]) -> Run:
+        """Serve until all has left."""
         handler = JobHandler(name, ("companyId",), sent.handle, lock=timedelta(minutes=5), at_once=AT_ONCE)
         worker = Worker(self.channel, [handler], WorkerOptions("bench", random.Random()), lanes)
         stop, begun, cpu = asyncio.Event(), perf_counter(), process_time()
@@ -220,7 +159,7 @@ class FairBench:
         used = process_time() - cpu
         stop.set()
         await running
-        return begun, used
+        return Run(sent.begun, sent.left, begun, used)
 
 
 @asynccontextmanager
@@ -246,36 +185,6 @@ async def runs(bench: FairBench, folder: Path, number: int, console: Console) ->
             f"round {number + 1}  {one.how:32}{one.seconds:7.1f} s   load {psutil.getloadavg()[0]:.1f}"
         )
     return found
-
-
-def table(backlog: Backlog, found: Sequence[Figures]) -> Table:
-    """One row for each run, and the aims."""
-    columns = ("served", "mails/s", "ms per mail", "CPU ms per mail", "last small mail at", "most in a row",
-               "choosing, ms per mail")  # fmt: skip
-    title = f"{backlog.big:,} mails of one company, then {backlog.each} of each of {backlog.companies}"
-    shown = Table(*columns, title=title, title_justify="left")
-    for one in sorted(found, key=lambda one: [other.how for other in found].index(one.how)):
-        choosing = f"{one.choosing_seconds / one.jobs * 1e3:.3f}" if one.choosing_seconds else "-"
-        shown.add_row(
-            one.how, f"{one.jobs / one.seconds:.0f}", f"{one.ms_per_job:.2f}",
-            f"{one.cpu_seconds / one.jobs * 1e3:.2f}", f"{one.share:.1%}", str(one.longest_run), choosing,
-        )  # fmt: skip
-    return shown
-
-
-def missed(found: Sequence[Figures]) -> list[str]:
-    """The aims that a run by turns did not meet."""
-    turns = [one for one in found if one.how.startswith("by turns")]
-    return [
-        f"{one.how}: {what}"
-        for one in turns
-        for what, met in (
-            (f"the small companies' last mail left at {one.share:.1%}", one.share <= AIM_SHARE),
-            (f"{one.longest_run} in a row", one.longest_run <= BATCH),
-            ("choosing took too long", one.choosing_seconds / one.jobs * 1e3 < AIM_OVERHEAD_MS),
-        )
-        if not met
-    ]
 
 
 async def main(options: argparse.Namespace, console: Console) -> list[str]:

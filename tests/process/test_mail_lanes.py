@@ -5,7 +5,9 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from uuid import uuid4
@@ -15,10 +17,15 @@ from pyzeebe import ZeebeClient
 from domain.mail.fairness import FairnessTerms
 from domain.mail.lanes import all_lanes
 from domain.mail.limits import MailLimits
+from domain.mail.mail import Mail, MailState
 from gateways.clock import WallClock
+from persistence.store import Transaction
 from tests.process.stage import Stage
 from tests.support.lanes import KnownLanes
+from tests.support.mails import a_mail
 from tests.support.models import one_task
+from workers.config.fairness import FairnessSettings
+from workers.mail.fair_lanes import LaneNeeds, fair_lanes
 from workers.mail.lane_order import FairOrder
 from workers.mail.permits import SharedMailLimits, SharedPermits
 from workers.runtime import Complete, Fail, Job, JobHandler, Outcome, Worker, WorkerOptions
@@ -135,3 +142,52 @@ async def test_two_workers_together_keep_the_limit_of_what_is_under_way(stage: S
     async with serving(stage, job_type, together, first), serving(stage, job_type, together, second):
         await all_done(mails, together)
     assert together.most == 3
+
+
+async def test_mail_in_the_database_is_found_and_sent_by_the_lanes_that_the_settings_make(
+    stage: Stage, tmp_path: Path
+) -> None:
+    store, job_type = stage.app.store, f"send-{uuid4().hex[:8]}"
+    lanes = fair_lanes(FairnessSettings(), 8, LaneNeeds(store, stage.app.clock, lambda: uuid4().hex))
+    await stage.app.commands.deploy(one_task(tmp_path, job_type, f'="{job_type}-" + lane', {}))
+    client, companies, sent = ZeebeClient(stage.app.channel), [uuid4().hex for _ in range(3)], list[str]()
+
+    async def queue(number: int) -> None:
+        mail = a_mail(number, outbox_id=uuid4().hex, company_id=companies[number % 3])
+        lane = await store.run(partial(assigned_and_added, mail=mail))
+        await client.run_process(job_type, {"outboxId": mail.outbox_id, "lane": lane})
+        lanes.source.queued()
+
+    async def send(job: Job) -> Outcome:
+        outbox_id = job.variables["outboxId"]
+        await store.run(partial(marked_sent, outbox_id=outbox_id))
+        sent.append(outbox_id)
+        return Complete()
+
+    handler, stop = JobHandler(job_type, ("outboxId",), send, at_once=5), asyncio.Event()
+    options = WorkerOptions("stored-lanes", random.Random(1))
+    worker = Worker(stage.app.channel, [handler], options, {job_type: lanes.terms()})
+    running = asyncio.create_task(worker.run(stop))
+    for number in range(8):
+        await queue(number)
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while len(sent) < 8:
+            await asyncio.sleep(0.05)
+    stop.set()
+    await running
+    figures = {one.company_id: one.total_processed for one in lanes.order.metrics()}
+    assert [figures[company] for company in companies] == [3, 3, 2]
+
+
+async def assigned_and_added(tx: Transaction, mail: Mail) -> str:
+    """Queue a mail in its company's lane."""
+    lane = await tx.mail_lanes.assign(mail.company_id, 8, now=mail.enqueued_at)
+    await tx.mails.add(replace(mail, lane=lane))
+    return lane
+
+
+async def marked_sent(tx: Transaction, outbox_id: str) -> None:
+    """Note that a mail has left."""
+    mail = await tx.mails.lock(outbox_id)
+    assert mail is not None
+    await tx.mails.save(replace(mail, state=MailState.SENT))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-MOST_KNOWN = 10_000
+MOST_KNOWN = 5_000
 """How many tenants are remembered; of those with nothing waiting, the least recently served are forgotten."""
 NEVER = -1
 MOST_ARREARS = 4.0
@@ -117,24 +117,26 @@ class Fairness:
 
     terms: FairnessTerms = field(default_factory=FairnessTerms)
     standings: Mapping[str, TenantStanding] = field(default_factory=dict)
+    waiting: frozenset[str] = frozenset()
     round: int = 0
     current: str | None = None
     in_a_row: int = 0
     reached: float = 0.0
 
     def seen(self, waiting: Sequence[str]) -> "Fairness":
-        """With these tenants waiting, those longest known to the caller first; all others have nothing."""
-        now_waiting = set(waiting)
-        gone = (name for name, one in self.standings.items() if one.waits_since is not None)
-        changes = {
-            name: replace(self.standings[name], waits_since=None) for name in gone if name not in now_waiting
-        }
-        for name in waiting:
-            known = self.standings.get(name, TenantStanding())
-            if known.waits_since is None:
-                due = max(known.due, self.reached + self.terms.stride(name))
-                changes[name] = replace(known, waits_since=self.round, due=due)
-        return replace(self, standings=_bounded({**self.standings, **changes})) if changes else self
+        """With these tenants waiting, and no others."""
+        now = frozenset(waiting)
+        if now == self.waiting:
+            return self
+        gone = {name: replace(self.standings[name], waits_since=None) for name in self.waiting - now}
+        come = {name: self._waiting_now(name) for name in waiting if name not in self.waiting}
+        return replace(self, standings=_bounded({**self.standings, **gone, **come}), waiting=now)
+
+    def _waiting_now(self, tenant: str) -> TenantStanding:
+        """A tenant that begins to wait stands as if it had just had its turn."""
+        known = self.standings.get(tenant, TenantStanding())
+        due = max(known.due, self.reached + self.terms.stride(tenant))
+        return replace(known, waits_since=self.round, due=due)
 
     def next_turn(self, waiting: Sequence[str]) -> Turn:
         """Who of those waiting, all of whom were `seen`, is served next; off, whoever stands first."""
@@ -151,30 +153,24 @@ class Fairness:
             return self
         goes_on = tenant == self.current
         opens = not goes_on or self.in_a_row >= self.terms.batch
-        state = self._opened(tenant) if opens else self
-        known = state.standings[tenant]
+        known = self.standings.get(tenant, TenantStanding())
         after = replace(known, last_at=at, total=known.total + number)
         return replace(
-            state,
-            standings={**state.standings, tenant: after},
+            self,
+            standings={**self.standings, tenant: self._opened(tenant, after) if opens else after},
+            round=self.round + opens,
+            current=tenant,
             in_a_row=number + (self.in_a_row if goes_on else 0),
+            reached=max(self.reached, known.due) if opens else self.reached,
         )
 
-    def _opened(self, tenant: str) -> "Fairness":
-        """With a new turn of the tenant begun: a round more for all others that wait."""
-        known, now = self.standings.get(tenant, TenantStanding()), self.round + 1
-        after = replace(
-            known,
-            waits_since=None if known.waits_since is None else now,
-            due=max(known.due, self.reached - MOST_ARREARS) + self.terms.stride(tenant),
-            last_round=now,
-        )
+    def _opened(self, tenant: str, known: TenantStanding) -> TenantStanding:
+        """With a new turn begun, which is a round more for all others that wait."""
         return replace(
-            self,
-            standings={**self.standings, tenant: after},
-            round=now,
-            current=tenant,
-            reached=max(self.reached, known.due),
+            known,
+            waits_since=None if known.waits_since is None else self.round + 1,
+            due=max(known.due, self.reached - MOST_ARREARS) + self.terms.stride(tenant),
+            last_round=self.round + 1,
         )
 
     def rounds_without(self, tenant: str) -> int:
@@ -205,7 +201,7 @@ class Fairness:
     def _urgency(self, tenant: str) -> tuple[float, int, int]:
         """Whoever is due first; of equals the longest passed over, then the one served longest ago."""
         standing = self.standings[tenant]
-        return standing.due, -self.rounds_without(tenant), standing.last_round
+        return standing.due, standing.waits_since or 0, standing.last_round
 
 
 def _bounded(standings: dict[str, TenantStanding]) -> Mapping[str, TenantStanding]:

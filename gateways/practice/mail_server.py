@@ -27,25 +27,25 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class DropMail:
     """The connection ends; at DATA the text has arrived, and is thrown away."""
 
     stage: Stage = "RCPT"
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
+class StallMail:
     """The server says nothing any more; at DATA the text is thrown away."""
 
     stage: Stage = "RCPT"
 
 
 @dataclass(frozen=True, slots=True)
-class LoseAnswer:
+class TakeInSilence:
     """The mail is taken, and the connection ends before anybody is told."""
 
 
-MailStep = Reply | Drop | Stall | LoseAnswer | None
+MailStep = Reply | DropMail | StallMail | TakeInSilence | None
 MailScript = Callable[[str, int], MailStep]
 """What happens to an attempt, from 1, to send to an address; None: the mail is taken."""
 
@@ -116,7 +116,7 @@ class _Handler:
             return said
         content = envelope.content if isinstance(envelope.content, bytes) else b""
         self._mailbox.arrived.append(ArrivedMail(tuple(envelope.rcpt_tos), content))
-        if isinstance(self._step, LoseAnswer):
+        if isinstance(self._step, TakeInSilence):
             self._mailbox.lost_answers += 1
             _hang_up(server)
         return TAKEN
@@ -125,10 +125,10 @@ class _Handler:
         match self._step:
             case Reply(line, at) if at == stage:
                 return line
-            case Drop(at) if at == stage:
+            case DropMail(at) if at == stage:
                 _hang_up(server)
                 return TAKEN
-            case Stall(at) if at == stage:
+            case StallMail(at) if at == stage:
                 await asyncio.Event().wait()
         return None
 

@@ -18,6 +18,7 @@ from workers.config.engine import EngineSettings
 from workers.config.events import EventSettings
 from workers.config.idempotency import IdempotencySettings
 from workers.config.intake import ApiSettings, IntakeSettings
+from workers.config.mail import MailSettings
 from workers.config.retention import RetentionSettings
 from workers.config.topic import Environment, Topic, read_json
 from workers.config.topic import SettingsError as SettingsError
@@ -93,6 +94,7 @@ class Settings(GeneralSettings):
     intake: IntakeSettings = IntakeSettings()
     api: ApiSettings = ApiSettings()
     events: EventSettings = EventSettings()
+    mail: MailSettings = MailSettings()
     retention: RetentionSettings = RetentionSettings()
     clocks: ClockSettings = ClockSettings()
     idempotency: IdempotencySettings = IdempotencySettings()

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from workers.jobs.close_claim import close_claim
 from workers.jobs.decisions import analyze_retry, retry_submission_backoff
+from workers.jobs.emails import queue_email, send_email
 from workers.jobs.incidents import noting_incidents, resumable
 from workers.jobs.maintenance import (
     anchor_audit,
@@ -12,6 +13,7 @@ from workers.jobs.maintenance import (
     clean_idempotency,
     probe_payers,
     start_claims,
+    start_emails,
 )
 from workers.jobs.notify import notify
 from workers.jobs.open_review import open_review
@@ -35,13 +37,22 @@ HANDLERS = (
     apply_retention,
     probe_payers,
     start_claims,
+    queue_email,
+    start_emails,
 )
 
 
 def all_handlers(services: Services) -> Sequence[JobHandler]:
     """Every handler there is, ready to serve; what payers write reaches none of them."""
     plain = replace(services, payer=PlainSpeakingGateway(services))
-    return tuple(wrapped(handler(plain), plain) for handler in HANDLERS)
+    lanes = [send_email(plain, lane) for lane in lanes_of(plain)]
+    handlers = [handler(plain) for handler in HANDLERS]
+    return tuple(wrapped(handler, plain) for handler in (*handlers, *lanes))
+
+
+def lanes_of(services: Services) -> Sequence[str]:
+    """The lanes of mail that this worker serves."""
+    return [str(lane) for lane in range(services.mail.queue.lanes if services.mail else 1)]
 
 
 def wrapped(handler: JobHandler, services: Services) -> JobHandler:

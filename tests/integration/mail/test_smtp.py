@@ -13,13 +13,13 @@ from domain.mail.codes import FailureKind, OwnCode
 from domain.mail.sending import MailAnswerLost, MailNotSent, MailSent, RenderedMail
 from gateways.mail.smtp import SmtpMail, SmtpServer
 from gateways.practice.mail_server import (
-    Drop,
-    LoseAnswer,
+    DropMail,
     Mailbox,
     MailServerTerms,
     MailStep,
     Reply,
-    Stall,
+    StallMail,
+    TakeInSilence,
     mail_server,
 )
 from tests.support.builders import NOW
@@ -107,23 +107,23 @@ async def test_every_code_of_the_documents_means_what_they_say_wherever_it_comes
 
 
 async def test_a_connection_dropped_before_the_text_left_is_no_lost_answer() -> None:
-    async with line_to(always(Drop())) as line:
+    async with line_to(always(DropMail())) as line:
         result = await line.send(MAIL)
     assert isinstance(result, MailNotSent)
     assert result.failure.code == OwnCode.CONNECTION_LOST
 
 
-@pytest.mark.parametrize("step", [Drop("DATA"), Stall("DATA"), LoseAnswer()])
+@pytest.mark.parametrize("step", [DropMail("DATA"), StallMail("DATA"), TakeInSilence()])
 async def test_silence_after_the_text_has_left_is_a_lost_answer(step: MailStep) -> None:
     async with line_to(mailbox := always(step), seconds=0.5) as line:
         result = await line.send(MAIL)
     assert isinstance(result, MailAnswerLost)
     assert (result.failure.code, result.failure.kind) == (OwnCode.ANSWER_LOST, FailureKind.RETRYABLE)
-    assert len(mailbox.arrived) == isinstance(step, LoseAnswer)
+    assert len(mailbox.arrived) == isinstance(step, TakeInSilence)
 
 
 async def test_a_server_that_stalls_before_the_text_is_a_time_out() -> None:
-    async with line_to(always(Stall()), seconds=0.5) as line:
+    async with line_to(always(StallMail()), seconds=0.5) as line:
         result = await line.send(MAIL)
     assert isinstance(result, MailNotSent)
     assert result.failure.code == OwnCode.TIMEOUT
@@ -159,7 +159,7 @@ async def test_after_a_failure_the_next_mail_goes_out() -> None:
 
 
 async def test_a_stopped_worker_leaves_no_connection_behind() -> None:
-    async with line_to(always(Stall())) as line:
+    async with line_to(always(StallMail())) as line:
         sending = asyncio.create_task(line.send(MAIL))
         await asyncio.sleep(0)
         sending.cancel()

@@ -68,6 +68,12 @@ class ArrivedMail:
         return message_from_bytes(self.content, policy=default)
 
     @property
+    def text(self) -> str:
+        """Its words, without the HTML."""
+        body = self.message.get_body(("plain",))
+        return "" if body is None else str(body.get_content())
+
+    @property
     def message_id(self) -> str:
         """By which a second copy is known."""
         return str(self.message["Message-ID"])

@@ -30,6 +30,7 @@ FOLDER = "mail"
 @asynccontextmanager
 async def opened_gateway(settings: Settings) -> AsyncIterator[MailGateway]:
     """What sends mail; its connections are opened when there is mail."""
+    settings.mail.require_fit()
     gateway = _gateway(settings)
     try:
         yield gateway

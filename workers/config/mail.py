@@ -1,17 +1,20 @@
 """Mail: by which server, from whom, to whom, and by which document's numbers it is sent again."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from domain.mail.retry import DEFAULT_PROFILE, PROFILES
-from workers.config.topic import Topic
+from workers.config.topic import SettingsError, Topic
 
 _ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~\-]{1,64}@[A-Za-z0-9.\-]{1,190}", re.ASCII)
 LANES_AT_MOST = 1_024
+NOBODY = "reenvio@localhost"
+"""The sender of mail that stays on this machine."""
 
 
 def _is_address(text: str) -> str:
@@ -53,7 +56,7 @@ class MailSettings(Topic):
     smtp_ca_file: Path | None = None
     ses_region: str | None = None
     ses_endpoint: str | None = None
-    sender: Address = Field(default="reenvio@localhost", validation_alias="MAIL_FROM")
+    sender: Address = Field(default=NOBODY, validation_alias="MAIL_FROM")
     folder: Path | None = None
     to_registration: AddressList = ()
     to_billing_management: AddressList = ()
@@ -76,26 +79,26 @@ class MailSettings(Topic):
         """Whether mail leaves this machine."""
         return self.smtp_host is not None or self.ses_region is not None
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> "MailSettings":
-        if self.smtp_host and self.ses_region:
-            raise ValueError("set MAIL_SMTP_HOST or MAIL_SES_REGION, not both")
-        if (self.smtp_username is None) is not (self.smtp_password is None):
-            raise ValueError("set both MAIL_SMTP_USERNAME and MAIL_SMTP_PASSWORD, or neither")
-        if self.smtp_password and self.smtp_security == "none":
-            raise ValueError(
-                "MAIL_SMTP_SECURITY=none would send the password in clear: choose starttls or tls"
-            )
-        if self.leaves and (missing := self._missing()):
-            raise ValueError(f"mail is to leave, but nobody is named in {', '.join(missing)}")
-        return self
+    def require_fit(self) -> None:
+        """Refuse values that do not go together, all at once: whoever sends mail asks first."""
+        if faults := [*self._contradictions(), *self._missing()]:
+            raise SettingsError("Mail: " + "; ".join(faults) + " (docs/mail.md).")
 
-    def _missing(self) -> list[str]:
+    def _contradictions(self) -> Iterator[str]:
+        if self.smtp_host and self.ses_region:
+            yield "set MAIL_SMTP_HOST or MAIL_SES_REGION, not both"
+        if (self.smtp_username is None) is not (self.smtp_password is None):
+            yield "set both MAIL_SMTP_USERNAME and MAIL_SMTP_PASSWORD, or neither"
+        if self.smtp_password and self.smtp_security == "none":
+            yield "MAIL_SMTP_SECURITY=none would send the password in clear: choose starttls or tls"
+
+    def _missing(self) -> Iterator[str]:
         needed = {
-            "MAIL_FROM": self.sender != "reenvio@localhost",
+            "MAIL_FROM": self.sender != NOBODY,
             "MAIL_TO_REGISTRATION": self.to_registration,
             "MAIL_TO_BILLING_MANAGEMENT": self.to_billing_management,
             "MAIL_TO_OPERATIONS": self.to_operations,
             "MAIL_TO_ADMINISTRATOR": self.to_administrator,
         }
-        return [name for name, given in needed.items() if not given]
+        if self.leaves:
+            yield from (f"{name} is not set" for name, given in needed.items() if not given)

@@ -98,7 +98,7 @@ class Renderer:
 
 def _filled(text: MailText, data: Mapping[str, str]) -> MailText:
     known = defaultdict(lambda: "-", data)
-    fill = [Template(line).substitute(known) for line in (text.subject, *text.paragraphs)]
+    fill = [Template(line).safe_substitute(known) for line in (text.subject, *text.paragraphs)]
     return MailText(subject=fill[0], paragraphs=tuple(fill[1:]), link=text.link)
 
 

@@ -93,6 +93,7 @@ def send_email(services: Services, lane: str) -> JobHandler:
         lock=time_limit + LOCK_MARGIN,
         time_limit=time_limit,
         at_once=services.mail.at_once if services.mail else 5,
+        never_cut_short=True,
     )
 
 

@@ -1,6 +1,7 @@
 """One attempt to send one mail: what is sent, and what can come of it."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
 from domain.mail.codes import MailFailure
@@ -8,9 +9,11 @@ from domain.mail.codes import MailFailure
 
 @dataclass(frozen=True, slots=True)
 class RenderedMail:
-    """A mail ready to leave: a text and the same as HTML, for addresses."""
+    """A mail ready to leave: a text and the same as HTML, for addresses; `date` is when it is sent."""
 
+    outbox_id: str
     message_id: str
+    date: datetime
     to: tuple[str, ...]
     subject: str
     text: str

@@ -67,6 +67,11 @@ class Mails:
         """The oldest mails queued before a moment whose process nobody has asked to start."""
         return await self._oldest(NOT_STARTED & (mails.c.enqueued_at < before), mails.c.enqueued_at, limit)
 
+    async def overdue(self, before: datetime, limit: int) -> Sequence[Mail]:
+        """The mails that still wait though their time was over before a moment, though they were started."""
+        over = (mails.c.state == MailState.PENDING) & (mails.c.expires_at < before)
+        return await self._oldest(over & mails.c.published_at.is_not(None), mails.c.expires_at, limit)
+
     async def started(self, outbox_ids: Collection[str], *, now: datetime) -> None:
         """Remember that the engine has been asked to start the processes of these."""
         these = among(self._connection, mails.c.outbox_id, outbox_ids)

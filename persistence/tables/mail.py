@@ -7,7 +7,7 @@ from persistence.tables.types import UtcDateTime
 
 MAIL_STATES = ("PENDING", "SENT", "FAILED")
 NOT_STARTED = text("state = 'PENDING' AND published_at IS NULL")
-WAITING = text("state = 'PENDING'")
+PENDING = text("state = 'PENDING'")
 NO_ROOM = text("state = 'FAILED' AND dead_lettered_at IS NULL")
 
 mails = Table(
@@ -37,7 +37,8 @@ mails = Table(
     Index("ix_mails_claim_id", "claim_id"),
     Index("ix_mails_enqueued_at", "enqueued_at"),
     Index("ix_mails_not_started", "enqueued_at", sqlite_where=NOT_STARTED, postgresql_where=NOT_STARTED),
-    Index("ix_mails_waiting", "lane", "enqueued_at", sqlite_where=WAITING, postgresql_where=WAITING),
+    Index("ix_mails_waiting", "lane", "enqueued_at", sqlite_where=PENDING, postgresql_where=PENDING),
+    Index("ix_mails_expires_at", "expires_at", sqlite_where=PENDING, postgresql_where=PENDING),
     Index("ix_mails_no_room", "last_failure_at", sqlite_where=NO_ROOM, postgresql_where=NO_ROOM),
 )
 

@@ -3,10 +3,14 @@
 from datetime import timedelta
 from typing import Any
 
-from domain.mail.dead_letters import DeadLetter
+from sqlalchemy import insert
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from domain.mail.dead_letters import AT_MOST, DeadLetter
 from domain.mail.mail import MAIL_LIFE, Mail, MailContent, outbox_id
 from persistence.encryption.keys import cipher_of
 from persistence.repositories.mails import seal_mail
+from persistence.tables import dead_letters
 from tests.support.builders import NOW
 from tests.support.databases import KEYS
 
@@ -46,3 +50,17 @@ def a_dead_letter(number: int = 1, **changes: Any) -> DeadLetter:
         "moved_at": NOW,
     }
     return DeadLetter(**(values | changes))
+
+
+async def fill_dead_letters(database: AsyncEngine) -> None:
+    """As many dead letters as there may be."""
+    rows = [
+        {
+            "outbox_id": str(number), "company_id": "c", "original_data": "x", "failed_attempts": 1,
+            "last_failure_reason": "why", "last_failure_at": NOW, "enqueued_at": NOW, "moved_at": NOW,
+            "ttl_ms": 1, "expires_at": NOW,
+        }
+        for number in range(AT_MOST)
+    ]  # fmt: skip
+    async with database.begin() as connection:
+        await connection.execute(insert(dead_letters), rows)

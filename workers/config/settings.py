@@ -19,6 +19,7 @@ from workers.config.events import EventSettings
 from workers.config.fairness import FairnessSettings
 from workers.config.idempotency import IdempotencySettings
 from workers.config.intake import ApiSettings, IntakeSettings
+from workers.config.mail import MailSettings
 from workers.config.retention import RetentionSettings
 from workers.config.topic import Environment, Topic, read_json
 from workers.config.topic import SettingsError as SettingsError
@@ -95,6 +96,7 @@ class Settings(GeneralSettings):
     api: ApiSettings = ApiSettings()
     events: EventSettings = EventSettings()
     fairness: FairnessSettings = FairnessSettings()
+    mail: MailSettings = MailSettings()
     retention: RetentionSettings = RetentionSettings()
     clocks: ClockSettings = ClockSettings()
     idempotency: IdempotencySettings = IdempotencySettings()

@@ -1,1 +1,1 @@
-"""Use cases of mail: whose turn it is, and how fast it may leave."""
+"""Mail: queued with what asks for it, sent by turns from lanes, kept with its reason when it dies."""

@@ -53,6 +53,7 @@ def _create_mails() -> None:
     op.create_index("ix_mails_claim_id", "mails", ["claim_id"])
     op.create_index("ix_mails_enqueued_at", "mails", ["enqueued_at"])
     _partial_index("ix_mails_not_started", "enqueued_at", "state = 'PENDING' AND published_at IS NULL")
+    _partial_index("ix_mails_expires_at", "expires_at", "state = 'PENDING'")
     _partial_index("ix_mails_no_room", "last_failure_at", "state = 'FAILED' AND dead_lettered_at IS NULL")
 
 

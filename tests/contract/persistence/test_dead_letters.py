@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import insert, text
+from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -13,10 +13,9 @@ from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.dead_letters import LetterPlace, WantedLetters
 from persistence.repositories.mails import open_mail
 from persistence.store import Store
-from persistence.tables import dead_letters
 from tests.support.builders import NOW, later
 from tests.support.databases import KEYS
-from tests.support.mails import CIPHER, CONTENT, a_dead_letter, a_mail
+from tests.support.mails import CIPHER, CONTENT, a_dead_letter, a_mail, fill_dead_letters
 from workers.upkeep.rotation import Rotation
 
 
@@ -92,17 +91,8 @@ async def test_of_many_that_come_at_once_none_gets_in_beyond_the_limit(store: St
 
 
 async def test_the_limit_is_the_documents(store: Store, database: AsyncEngine) -> None:
-    rows = [
-        {
-            "outbox_id": str(number), "company_id": "c", "original_data": "x", "failed_attempts": 1,
-            "last_failure_reason": "why", "last_failure_at": NOW, "enqueued_at": NOW, "moved_at": NOW,
-            "ttl_ms": 1, "expires_at": NOW,
-        }
-        for number in range(AT_MOST)
-    ]  # fmt: skip
     assert AT_MOST == 10_000
-    async with database.begin() as connection:
-        await connection.execute(insert(dead_letters), rows)
+    await fill_dead_letters(database)
     assert not await store.run(lambda tx: tx.dead_letters.add(a_dead_letter()))
 
 

@@ -116,6 +116,7 @@ HOT: dict[str, Work] = {
     "lock mail": lambda tx: tx.mails.lock("v7"),
     "save mail": lambda tx: tx.mails.save(a_mail()),
     "mails not started": lambda tx: tx.mails.not_started(NOW, 10),
+    "mails overdue": lambda tx: tx.mails.overdue(LONG_AGO, 10),
     "mails started": lambda tx: tx.mails.started(["v7", "v8"], now=NOW),
     "mails without room": lambda tx: tx.mails.without_room(10),
     "dead letter": lambda tx: tx.dead_letters.find("v7"),

@@ -11,7 +11,7 @@ from persistence.database.engine import open_database
 from persistence.store import Store
 from tests.support.builders import NOW
 from workers.mail.permits import SharedMailLimits, SharedPermits
-from workers.runtime.lanes import LanesUnknownError
+from workers.runtime.lanes import Allowance, LanesUnknownError
 
 FREE = MailLimits(None, None)
 
@@ -139,3 +139,27 @@ async def test_a_database_that_is_away_is_told_as_such(store: Store, clock: SetC
         await tx._connection.exec_driver_sql("DROP TABLE mail_meters")
     with pytest.raises(LanesUnknownError):
         await permits(store, clock, SharedMailLimits()).take("x", 1)
+
+
+async def test_permits_of_a_worker_that_is_stopped_while_it_asks_are_not_left_behind(
+    store: Store, clock: SetClock
+) -> None:
+    limits = SharedMailLimits(MailLimits(None, 3), FREE)
+    shared = permits(store, clock, limits)
+    for turns in range(12):  # stopped a little later each time
+        asking = asyncio.create_task(shared.take("x", 3))
+        for _ in range(turns * 3):
+            await asyncio.sleep(0)
+        asking.cancel()
+        [given] = await asyncio.gather(asking, return_exceptions=True)
+        if isinstance(given, Allowance):
+            shared.unused(given.permits)
+        await shared.settle()
+    assert len((await permits(store, clock, limits, "b").take("x", 3)).permits) == 3
+
+
+async def test_two_workers_of_one_process_give_nothing_back_twice(store: Store, clock: SetClock) -> None:
+    shared = permits(store, clock, SharedMailLimits(MailLimits(10, None, 5), FREE))
+    shared.unused((await shared.take("x", 5)).permits)
+    given = await asyncio.gather(*(shared.take("x", 3) for _ in range(4)))
+    assert sum(len(allowance.permits) for allowance in given) == 5

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from domain.ports import Clock
 from persistence.store import Store
@@ -27,16 +28,17 @@ class FairLanes:
 
 @dataclass(frozen=True, slots=True)
 class LaneNeeds:
-    """What the lanes stand on."""
+    """What the lanes stand on; a mail whose worker died counts as under way for `lease`."""
 
     store: Store
     clock: Clock
     new_id: Callable[[], str]
+    lease: timedelta = timedelta(minutes=5)
 
 
 def fair_lanes(settings: FairnessSettings, lanes: int, needs: LaneNeeds) -> FairLanes:
     """Lanes as the settings have them; switched off, mail leaves in the order in which it came."""
-    limits = SharedMailLimits(settings.overall(), settings.per_company(), settings.own())
+    limits = SharedMailLimits(settings.overall(), settings.per_company(), settings.own(), needs.lease)
     return FairLanes(
         StoredLanes(needs.store, lanes),
         FairOrder(settings.terms(), needs.clock),

@@ -1,5 +1,6 @@
 """Permits to send, shared by all processes: the database keeps how much room the limits leave."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -60,21 +61,40 @@ class SharedPermits:
         self._ended: set[str] = set()
         self._unused: set[str] = set()
         self._clean_at: datetime | None = None
+        self._alone = asyncio.Lock()
 
     async def take(self, tenant: str, most: int) -> Allowance:
         """Permits for at most so many mails of a company, as far as both limits leave room."""
-        now, over = await self._clock.now(), self._over()
+        async with self._alone:
+            now, over = await self._clock.now(), self._over()
+            ids = [self._new_id() for _ in range(most)]
+            exchange = asyncio.create_task(self._exchanged(tenant, ids, over, now))
+            try:
+                allowance = await asyncio.shield(exchange)
+            except BaseException:
+                await self._end(exchange, over)
+                self._ended.update(ids)  # they may have been given all the same
+                raise
+            self._forget(over)
+            self._held |= {permit: HeldPermit(tenant, now) for permit in allowance.permits}
+            return allowance
 
+    async def _end(self, exchange: asyncio.Task[Allowance], over: "OverPermits") -> None:
+        """Let it come to its end: a transaction that is cut short keeps others waiting."""
+        await asyncio.wait([exchange])
+        if not exchange.cancelled() and exchange.exception() is None:
+            self._forget(over)
+
+    async def _exchanged(
+        self, tenant: str, ids: Sequence[str], over: "OverPermits", now: datetime
+    ) -> Allowance:
         async def take(tx: Transaction) -> Allowance:
             exchange = PermitExchange(tx, self._limits, now)
             await exchange.open(tenant, over)
-            return await exchange.grant(tenant, most, self._new_id)
+            return await exchange.grant(tenant, ids)
 
         with told_apart():
-            allowance = await self._store.run(take)
-        self._forget(over)
-        self._held |= {permit: HeldPermit(tenant, now) for permit in allowance.permits}
-        return allowance
+            return await self._store.run(take)
 
     def ended(self, permit: str) -> None:
         """A mail is under way no more."""
@@ -86,11 +106,15 @@ class SharedPermits:
 
     async def settle(self) -> None:
         """Write down what has ended or was not used; once an hour, remove what nobody came back for."""
-        now, over = await self._clock.now(), self._over()
-        cleans = self._clean_at is None or now >= self._clean_at
-        if not (over.ended or over.unused or cleans):
-            return
+        async with self._alone:
+            now, over = await self._clock.now(), self._over()
+            cleans = self._clean_at is None or now >= self._clean_at
+            if over.ended or over.unused or cleans:
+                await self._write(over, now, cleans=cleans)
+                self._clean_at = now + CLEAN_EVERY if cleans else self._clean_at
+                self._forget(over)
 
+    async def _write(self, over: "OverPermits", now: datetime, *, cleans: bool) -> None:
         async def write(tx: Transaction) -> None:
             exchange = PermitExchange(tx, self._limits, now)
             await exchange.open(None, over)
@@ -100,8 +124,6 @@ class SharedPermits:
 
         with told_apart():
             await self._store.run(write)
-        self._clean_at = now + CLEAN_EVERY if cleans else self._clean_at
-        self._forget(over)
 
     def _over(self) -> "OverPermits":
         unused = {permit: self._held[permit] for permit in self._unused}
@@ -143,15 +165,15 @@ class PermitExchange:
         if gone := over.ended | set(over.unused):
             await self._paces.ended(gone)
 
-    async def grant(self, company_id: str, most: int, new_id: Callable[[], str]) -> Allowance:
-        """As many permits as both limits leave room for."""
+    async def grant(self, company_id: str, ids: Sequence[str]) -> Allowance:
+        """As many permits of these as both limits leave room for."""
         rooms = await self._rooms(company_id)
-        number = min(most, *(one.number for one in rooms.values()))
+        number = min(len(ids), *(one.number for one in rooms.values()))
         for scope in rooms:
             self._meters[scope] = taken(self._meters[scope], self._limits.of(scope), number, self._now)
         await self.close()
         until = self._now + self._limits.lease
-        given = [MailPermit(new_id(), company_id, until) for _ in range(number)]
+        given = [MailPermit(permit, company_id, until) for permit in ids[:number]]
         if given:
             await self._paces.began(given)
         return self._allowance(given, rooms)

@@ -6,7 +6,7 @@ There are no push streams here: a pushed job comes out of turn.
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
 from workers.runtime.executor import Executor
@@ -19,6 +19,7 @@ from workers.runtime.timings import Backoff
 
 NO_LONG_POLL = -1.0
 LONGEST_WAIT_SECONDS = 1.0
+CLOSE_SECONDS = 5.0
 LANES = "lanes"
 
 
@@ -49,6 +50,12 @@ class LaneJobSource(JobSource):
     def loops(self, heartbeat: Heartbeat) -> list[asyncio.Task[None]]:
         """The one loop."""
         return [asyncio.create_task(self.poll(heartbeat))]
+
+    async def close(self) -> None:
+        """Give permits back: others need not wait for their end."""
+        with suppress(LanesUnknownError, TimeoutError):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._lanes.permits.settle()
 
     async def _poll_once(self, heartbeat: Heartbeat) -> None:
         await self._gate.passed(heartbeat.beat)

@@ -253,10 +253,13 @@ async def test_what_was_begun_is_finished_when_the_worker_stops_and_the_rest_sta
     gateway: FaultyGateway,
 ) -> None:
     put(gateway, BIG, 50)
-    source, handled = KnownLanes(ALL), Handled(0.05)
+    source, handled, permits = KnownLanes(ALL), Handled(0.05), CountedPermits(5)
     source.tell(BIG)
-    async with serving(gateway, handled, LaneTerms(source, fair())):
+    async with serving(gateway, handled, LaneTerms(source, fair(), permits)):
         await until(lambda: handled.running == 5)
+        written = permits.settled
+    assert permits.free == 5
+    assert permits.settled > written  # nobody waits for what a stopped worker had
     assert completed(gateway) + len(gateway.store.open_jobs()) == 50
     assert all(gateway.store.is_activatable(job.key) for job in gateway.store.open_jobs())
 

@@ -158,12 +158,6 @@ CANCELLED_END = "End_ClaimCancelled"
 """Where SUB_06 ends a claim that a person cancels."""
 
 
-def job_type_of(text: str) -> JobType:
-    """The job type that a worker serves under this name; the lanes of mail are one."""
-    is_lane = text.startswith(f"{JobType.SEND_EMAIL}-")
-    return JobType.SEND_EMAIL if is_lane else JobType(text)
-
-
 def model_path(process: ProcessId) -> Path:
     """The packaged BPMN file of one process."""
     return Path(str(resources.files("bpmn"))) / f"{process}.bpmn"

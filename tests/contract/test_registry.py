@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bpmn.names import JobType, Variable, job_type_of
+from bpmn.names import JobType, Variable
 from persistence.database.engine import open_database, sqlite_url
 from persistence.store import Store
 from tests.support.services import services
@@ -19,7 +19,7 @@ def handlers(tmp_path: Path) -> list[JobHandler]:
 
 
 def test_every_job_type_has_exactly_one_handler(handlers: list[JobHandler]) -> None:
-    assert sorted(job_type_of(handler.type) for handler in handlers) == sorted(JobType)
+    assert sorted(handler.type for handler in handlers) == sorted(JobType)
 
 
 def test_handlers_fetch_only_variables_that_have_a_name(handlers: list[JobHandler]) -> None:

@@ -82,7 +82,7 @@ async def post(stage: Stage) -> AsyncIterator[Post]:
         async with opened_gateway(settings) as gateway:
             app = stage.app
             ground = MailGround(app.store, app.clock, app.cipher, gateway, app.commands.publish)
-            mailing = dataclasses.replace(app, mail=mail_services(settings.mail, ground))
+            mailing = dataclasses.replace(app, mail=mail_services(settings, ground))
             there = dataclasses.replace(stage, app=mailing)
             async with there.worker():
                 yield Post(there, mailbox, steps)

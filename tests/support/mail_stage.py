@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 from domain.mail.attempts import AttemptTerms
 from domain.mail.mail import Mail
@@ -16,7 +17,9 @@ from persistence.store import Store
 from tests.support.builders import NOW
 from tests.support.mails import CIPHER
 from tests.support.services import services
+from workers.config.fairness import FairnessSettings
 from workers.jobs import all_handlers
+from workers.mail.fair_lanes import LaneNeeds, fair_lanes
 from workers.mail.queueing import MailQueue
 from workers.mail.recipients import Recipients
 from workers.mail.rendering import Renderer
@@ -89,8 +92,8 @@ class MailStage:
         return await self.run("notify", key=key, headers=headers, claimId=claim_id)
 
     async def send(self, outbox_id: str) -> Outcome:
-        """Deliver a send-email job of the only lane."""
-        return await self.run("send-email-0", outboxId=outbox_id)
+        """Deliver a send-email job."""
+        return await self.run("send-email", outboxId=outbox_id)
 
     async def add(self, *mails: Mail) -> None:
         """Queue mails without a job."""
@@ -116,7 +119,8 @@ async def mail_stage(store: Store, mailbox: Mailbox, **changes: Any) -> AsyncIte
         queue = MailQueue(store, CIPHER, engine.publish, "company-1")
         terms = AttemptTerms(profile, attempt_limit(seconds))
         sender = MailSender(store, clock, CIPHER, gateway, renderer, queue, terms)
-        mail = MailServices(queue, sender, seconds)
+        needs = LaneNeeds(store, clock, lambda: uuid4().hex)
+        mail = MailServices(queue, sender, fair_lanes(FairnessSettings(), queue.lanes, needs), seconds)
         given = services(store, clock=clock, cipher=CIPHER, mail=mail)
         yield MailStage(store, mailbox, engine, clock, mail, all_handlers(given))
         await gateway.close()

@@ -12,7 +12,7 @@ import grpc
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
 
-from bpmn.names import JobType, job_type_of, model_paths
+from bpmn.names import JobType, model_paths
 from domain.intake import IntakeTerms
 from domain.ports import Clock
 from domain.submission import PayerGateway
@@ -90,9 +90,9 @@ class App:
         """A worker for all job types, or for a chosen set."""
         gate = Gate(self.store.answers, listener=self.listener)
         handlers = all_handlers(self.services(gate.doubt))
-        chosen = [handler for handler in handlers if job_type_of(handler.type) in only]
+        chosen = [handler for handler in handlers if handler.type in only]
         options = WorkerOptions(name, jitter(), reopen=self.reopen, gate=gate, listener=self.listener)
-        return Worker(self.channel, chosen, options)
+        return Worker(self.channel, chosen, options, {JobType.SEND_EMAIL: self.mail.lanes.terms()})
 
     def services(self, doubt: Callable[[], None] = nobody_to_tell) -> Services:
         """What handlers work with; `doubt` is told when the database may be away."""
@@ -154,9 +154,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             cipher=cipher,
             payer_limits=limits_by_payer({name: channel.settings for name, channel in channels.items()}),
             keys=KeyWatch(store, cipher),
-            mail=mail_services(
-                settings.mail, MailGround(store, clock, cipher, mail_gateway, commands.publish)
-            ),
+            mail=mail_services(settings, MailGround(store, clock, cipher, mail_gateway, commands.publish)),
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(clock),
         )

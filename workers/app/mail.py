@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 from domain.catalog import Team
 from domain.mail.attempts import AttemptTerms
@@ -18,11 +19,12 @@ from persistence.encryption.cipher import Cipher
 from persistence.store import Store
 from workers.config.mail import MailSettings
 from workers.config.settings import Settings, SettingsError
+from workers.mail.fair_lanes import FairLanes, LaneNeeds, fair_lanes
 from workers.mail.queueing import MailQueue, Publish
 from workers.mail.recipients import OtherGroup, Recipients, read_companies
 from workers.mail.rendering import Renderer, read_texts
 from workers.mail.sending import MailSender
-from workers.mail.services import MailServices, attempt_limit
+from workers.mail.services import LOCK_MARGIN, MailServices, attempt_limit
 
 FOLDER = "mail"
 
@@ -47,13 +49,15 @@ def _gateway(settings: Settings) -> MailGateway:
     mail = settings.mail
     if mail.ses_region:
         account = SesAccount(
-            mail.sender, mail.ses_region, mail.ses_endpoint, mail.timeout_seconds, mail.at_once
+            mail.sender, mail.ses_region, mail.ses_endpoint, mail.timeout_seconds, settings.fairness.at_once
         )
         return SesMail(account)
-    return SmtpMail(_server(mail)) if mail.smtp_host else FolderMail(mail_folder(settings), mail.sender)
+    if mail.smtp_host:
+        return SmtpMail(_server(mail, settings.fairness.at_once))
+    return FolderMail(mail_folder(settings), mail.sender)
 
 
-def _server(mail: MailSettings) -> SmtpServer:
+def _server(mail: MailSettings, connections: int) -> SmtpServer:
     return SmtpServer(
         host=mail.smtp_host or "",
         port=mail.smtp_port,
@@ -62,7 +66,7 @@ def _server(mail: MailSettings) -> SmtpServer:
         username=mail.smtp_username,
         password=mail.smtp_password.get_secret_value() if mail.smtp_password else None,
         seconds=mail.timeout_seconds,
-        connections=mail.at_once,
+        connections=connections,
         trusted=_trusted(mail.smtp_ca_file),
     )
 
@@ -85,10 +89,17 @@ class MailGround:
     publish: Publish
 
 
-def mail_services(mail: MailSettings, ground: MailGround) -> MailServices:
-    """The queue, and who sends from it."""
+def mail_services(settings: Settings, ground: MailGround) -> MailServices:
+    """The queue, who sends from it, and in which order."""
+    mail, lanes = settings.mail, _lanes(settings, ground)
     queue = MailQueue(
-        ground.store, ground.cipher, ground.publish, mail.company_id, language=mail.language, lanes=mail.lanes
+        store=ground.store,
+        cipher=ground.cipher,
+        publish=ground.publish,
+        company_id=mail.company_id,
+        language=mail.language,
+        lanes=mail.lanes,
+        tell=lanes.source.queued,
     )
     sender = MailSender(
         store=ground.store,
@@ -99,7 +110,13 @@ def mail_services(mail: MailSettings, ground: MailGround) -> MailServices:
         queue=queue,
         terms=AttemptTerms(PROFILES[mail.retry_profile], attempt_limit(mail.timeout_seconds)),
     )
-    return MailServices(queue, sender, mail.timeout_seconds, mail.at_once)
+    return MailServices(queue, sender, lanes, mail.timeout_seconds, settings.fairness.at_once)
+
+
+def _lanes(settings: Settings, ground: MailGround) -> FairLanes:
+    lease = attempt_limit(settings.mail.timeout_seconds) + LOCK_MARGIN
+    needs = LaneNeeds(ground.store, ground.clock, lambda: uuid4().hex, lease)
+    return fair_lanes(settings.fairness, settings.mail.lanes, needs)
 
 
 def recipients(mail: MailSettings) -> Recipients:

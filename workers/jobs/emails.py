@@ -12,13 +12,13 @@ from workers.jobs.services import Services
 from workers.mail.queueing import MailQueue, MailRequest
 from workers.mail.recipients import GROUPS
 from workers.mail.sending import Attempted, UnknownMail
+from workers.mail.services import LOCK_MARGIN
 from workers.policy.overrides import REMEDY
 from workers.runtime.handler import ClaimText, JobHandler, JobInput, ShortText, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome, Postpone, Throw
 
 ASK_AGAIN = timedelta(seconds=1)
-LOCK_MARGIN = timedelta(seconds=30)
 NO_MAIL = "mail is not set up in this worker: see docs/mail.md"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from bpmn.names import JobType, job_type_of
+from bpmn.names import JobType
 from gateways.tiss.settings import PayerSettings
 from workers.config.settings import HandlerLimits, SettingsError
 from workers.payers.channels import PayerChannel
@@ -38,7 +38,7 @@ class JobLimits:
 
     def applied_to(self, handler: JobHandler) -> JobHandler:
         """The handler within its limits."""
-        limits = self.configured.get(job_type_of(handler.type), HandlerLimits())
+        limits = self.configured.get(JobType(handler.type), HandlerLimits())
         return outlasting(self.slowest, handler, limits)
 
 

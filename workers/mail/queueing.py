@@ -25,6 +25,10 @@ Publish = Callable[[ProcessMessage], Awaitable[bool]]
 log = structlog.get_logger(__name__)
 
 
+def nobody_waits() -> None:
+    """Nobody in this process sends mail."""
+
+
 @dataclass(frozen=True, slots=True)
 class MailRequest:
     """A mail that somebody asks for; the same `outbox_id` is the same mail."""
@@ -39,7 +43,7 @@ class MailRequest:
 class MailQueue:
     """Queues mail, and asks the engine for a process for each.
 
-    `company_id` and `language` are those of mail for which nobody names another.
+    `company_id` and `language` are those of mail for which nobody names another; `tell` wakes who sends.
     """
 
     store: Store
@@ -48,6 +52,7 @@ class MailQueue:
     company_id: str
     language: str = "pt"
     lanes: int = 1
+    tell: Callable[[], None] = nobody_waits
 
     async def add(self, tx: Transaction, request: MailRequest, now: datetime) -> Mail:
         """Queue a mail in the caller's transaction; one that was queued before stays as it is."""
@@ -74,6 +79,7 @@ class MailQueue:
         """Ask for the processes of committed mails; one that the engine does not take is left for later."""
         started = [mail.outbox_id for mail in mails if await self._is_started(mail)]
         if started:
+            self.tell()
             await self.store.run(lambda tx: tx.mails.started(started, now=now))
         return len(started)
 

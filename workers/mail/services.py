@@ -3,18 +3,21 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from workers.mail.fair_lanes import FairLanes
 from workers.mail.queueing import MailQueue
 from workers.mail.sending import MailSender
 
 REPORT_TIME = timedelta(seconds=10)
+LOCK_MARGIN = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
 class MailServices:
-    """The queue and who sends; `at_once` is how many mails one lane sends at the same time."""
+    """The queue, who sends, and in which order; `at_once` is how many mails are sent at the same time."""
 
     queue: MailQueue
     sender: MailSender
+    lanes: FairLanes
     seconds: float = 20.0
     at_once: int = 5
 

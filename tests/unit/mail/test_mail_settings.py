@@ -94,7 +94,7 @@ def test_a_password_is_in_no_repr(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_later_document_is_the_default_profile() -> None:
     mail = MailSettings()
-    assert (mail.retry_profile, mail.at_once, mail.lanes, mail.language) == ("03", 5, 1, "pt")
+    assert (mail.retry_profile, mail.lanes, mail.language) == ("03", 64, "pt")
 
 
 def test_companies_have_addresses_in_a_file(tmp_path: Path) -> None:

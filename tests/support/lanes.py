@@ -4,7 +4,12 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from uuid import uuid4
 
+from domain.ports import Clock
+from persistence.store import Store
+from workers.config.fairness import FairnessSettings
+from workers.mail.fair_lanes import FairLanes, LaneNeeds, fair_lanes
 from workers.runtime.lanes import Allowance, Lane
 
 
@@ -73,3 +78,8 @@ class FixedClock:
     async def now(self) -> datetime:
         """That moment."""
         return datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
+
+
+def plain_lanes(store: Store, clock: Clock) -> FairLanes:
+    """One lane of a database, within the limits that hold without settings."""
+    return fair_lanes(FairnessSettings(), 1, LaneNeeds(store, clock, lambda: uuid4().hex))

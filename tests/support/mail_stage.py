@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
 
 from domain.mail.attempts import AttemptTerms
 from domain.mail.mail import Mail
@@ -15,11 +14,10 @@ from gateways.practice.mail_server import Mailbox, mail_server
 from gateways.zeebe.commands import CommandRefusedError, ProcessMessage
 from persistence.store import Store
 from tests.support.builders import NOW
+from tests.support.lanes import plain_lanes
 from tests.support.mails import CIPHER
 from tests.support.services import services
-from workers.config.fairness import FairnessSettings
 from workers.jobs import all_handlers
-from workers.mail.fair_lanes import LaneNeeds, fair_lanes
 from workers.mail.queueing import MailQueue
 from workers.mail.recipients import Recipients
 from workers.mail.rendering import Renderer
@@ -119,8 +117,7 @@ async def mail_stage(store: Store, mailbox: Mailbox, **changes: Any) -> AsyncIte
         queue = MailQueue(store, CIPHER, engine.publish, "company-1")
         terms = AttemptTerms(profile, attempt_limit(seconds))
         sender = MailSender(store, clock, CIPHER, gateway, renderer, queue, terms)
-        needs = LaneNeeds(store, clock, lambda: uuid4().hex)
-        mail = MailServices(queue, sender, fair_lanes(FairnessSettings(), queue.lanes, needs), seconds)
+        mail = MailServices(queue, sender, plain_lanes(store, clock), seconds)
         given = services(store, clock=clock, cipher=CIPHER, mail=mail)
         yield MailStage(store, mailbox, engine, clock, mail, all_handlers(given))
         await gateway.close()

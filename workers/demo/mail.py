@@ -19,6 +19,8 @@ def mail_environment(port: int) -> dict[str, str]:
         "MAIL_SMTP_PORT": str(port),
         "MAIL_SMTP_SECURITY": "none",
         "MAIL_FROM": "reenvio@hospital.example",
+        "MAIL_PER_MINUTE": "10000",
+        "MAIL_COMPANY_PER_MINUTE": "10000",
     }
 
 

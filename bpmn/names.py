@@ -17,10 +17,15 @@ class ProcessId(StrEnum):
     MAINTENANCE_IDEMPOTENCY = "MAINTENANCE_IDEMPOTENCY"
     MAINTENANCE_RETENTION = "MAINTENANCE_RETENTION"
     MAINTENANCE_PAYERS = "MAINTENANCE_PAYERS"
+    MAINTENANCE_MAIL = "MAINTENANCE_MAIL"
+    NOTIFY = "NOTIFY"
 
 
 class JobType(StrEnum):
-    """What a task or a throwing message event asks a worker to do."""
+    """What a task or a throwing message event asks a worker to do.
+
+    SEND_EMAIL is asked for by lanes: `send-email-0` and so on.
+    """
 
     SUBMIT_CLAIM = "submit-claim"
     RETRY_SUBMISSION_BACKOFF = "retry-submission-backoff"
@@ -33,15 +38,19 @@ class JobType(StrEnum):
     APPLY_RETENTION = "apply-retention"
     PROBE_PAYERS = "probe-payers"
     START_CLAIMS = "start-claims"
+    QUEUE_EMAIL = "queue-email"
+    SEND_EMAIL = "send-email"
+    START_EMAILS = "start-emails"
 
 
 class Message(StrEnum):
-    """What the outside may say to a claim; all but the first find it by its claimId."""
+    """What the outside may say to a claim, all but the first by its claimId; the last starts a mail."""
 
     CLAIM_READY = "claim-ready"
     RETRY_NOW = "retry-now"
     CLAIM_CANCELLED = "claim-cancelled"
     REVIEW_DECIDED = "review-decided"
+    EMAIL_QUEUED = "email-queued"
 
 
 class ErrorCode(StrEnum):
@@ -51,6 +60,7 @@ class ErrorCode(StrEnum):
     PAYER_UNAVAILABLE = "PAYER_UNAVAILABLE"
     MAX_RETRIES_EXCEEDED = "MAX_RETRIES_EXCEEDED"
     PERMANENT_ERROR = "PERMANENT_ERROR"
+    EMAIL_DEAD_LETTERED = "EMAIL_DEAD_LETTERED"
 
 
 class Header(StrEnum):
@@ -133,6 +143,12 @@ class Variable(StrEnum):
     CANCELLATION_STANDS = "cancellationStands"
     ORDER_ID = "orderId"  # of a message: which order of a person it carries out
     CLOSING_ORDER_ID = "closingOrderId"  # the order that the claim's end is put down to
+
+    OUTBOX_ID = "outboxId"
+    LANE = "lane"
+    COMPANY_ID = "companyId"
+    TEMPLATE = "template"
+    EMAIL_STATUS = "emailStatus"
 
     PROCESSED_COUNT = "processedCount"
     RESOLVED_JOB = "resolvedJobKey"  # local to a task that a person began again: the job it goes on from

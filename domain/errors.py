@@ -5,7 +5,8 @@ Trouble                anything foreseen that a person can mend; every layer's o
 ├── ClaimRefusal       what was asked of a claim makes no sense in its state
 └── DomainError
     ├── InvalidInput   a process variable or task header is wrong: an incident, to be mended in Operate
-    └── InvalidPolicy  the policy is wrong: nothing is decided by it until the file is mended
+    ├── InvalidPolicy  the policy is wrong: nothing is decided by it until the file is mended
+    └── InvalidDeadLetter  a dead letter without a reason (domain/mail)
 """
 
 from typing import ClassVar

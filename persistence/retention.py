@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
+from domain.mail.mail import MailState
 from domain.retention import Periods, RecordKind
 from persistence.audit.anchors import BEFORE_ALL_DAYS, span
 from persistence.database.dialect import insert_into
@@ -37,6 +38,7 @@ from persistence.tables import (
     claims,
     error_statistics,
     legal_holds,
+    mails,
     notices,
     operator_orders,
     outbox,
@@ -111,6 +113,7 @@ AREAS = (
     ),
     Area("reviews", RecordKind.HISTORY, reviews, reviews.c.opened_at, has_ended(reviews)),
     Area("notices", RecordKind.HISTORY, notices, notices.c.recorded_at),
+    Area("mails", RecordKind.PAYLOAD, mails, mails.c.enqueued_at, mails.c.state != MailState.PENDING),
     Area("operators' orders", RecordKind.LOG, operator_orders, operator_orders.c.at),
     CLAIMS,
     Area("published events", RecordKind.PUBLISHED, outbox, outbox.c.published_at),

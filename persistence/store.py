@@ -37,6 +37,7 @@ from persistence.export import Export
 from persistence.repositories.attempts import Attempts
 from persistence.repositories.begun_sends import BegunSends
 from persistence.repositories.claims import Claims
+from persistence.repositories.dead_letters import DeadLetters
 from persistence.repositories.decisions import Decisions
 from persistence.repositories.draft import DecisionDraft, Recorded
 from persistence.repositories.free_texts import FreeTexts
@@ -46,6 +47,9 @@ from persistence.repositories.incidents import Incidents
 from persistence.repositories.journal import Journal
 from persistence.repositories.leases import Leases
 from persistence.repositories.legal_holds import LegalHolds
+from persistence.repositories.mail_lanes import MailLanes
+from persistence.repositories.mail_limits import MailPaces
+from persistence.repositories.mails import Mails
 from persistence.repositories.operator_orders import OperatorOrders
 from persistence.repositories.outbox import Outbox
 from persistence.repositories.payers import Payers
@@ -85,6 +89,7 @@ class Transaction:
         self.begun_sends = BegunSends(connection)
         self.checkpoints = Checkpoints(connection, seals)
         self.claims = Claims(connection)
+        self.dead_letters = DeadLetters(connection)
         self.decision_log = DecisionLog(connection, seals)
         self.decisions = Decisions(connection)
         self.expired = ExpiredRecords(connection)
@@ -96,6 +101,9 @@ class Transaction:
         self.incidents = Incidents(connection)
         self.journal = Journal(connection, self.notes)
         self.leases = Leases(connection)
+        self.mail_lanes = MailLanes(connection)
+        self.mail_paces = MailPaces(connection)
+        self.mails = Mails(connection)
         self.notices = Notices(connection)
         self.orders = OperatorOrders(connection, self.notes)
         self.outbox = Outbox(connection)

@@ -1,20 +1,23 @@
 """Hands events to a Redis stream, in order, each with its id, and sees that Redis keeps what it is given."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
 
+from gateways.redis.server import (
+    EVERY_SETTING,
+    RedisMemory,
+    advice_on,
+    everything_wanted,
+    memory_in,
+    problems_in,
+)
 from gateways.sink import OutgoingEvent, SinkError
 
 STREAM = "reenvio:events"
 TIMEOUT_SECONDS = 5
-REQUIRED = {
-    "appendonly": ("yes",),
-    "appendfsync": ("everysec", "always"),
-    "maxmemory-policy": ("noeviction",),
-}
-"""The settings that the rules require of the server, checked on it."""
 
 
 class RedisStream:
@@ -41,17 +44,29 @@ class RedisStream:
 
     async def problems(self) -> Sequence[str]:
         """One line for each setting that could lose events; a server that hides them is a problem too."""
-        try:
-            asked = [await self._redis.config_get(name) for name in REQUIRED]  # together only from Redis 7 on
-        except ResponseError:
-            return ("this Redis does not show its settings: see yourself that " + _wanted(),)
-        except (RedisError, OSError) as error:
-            raise SinkError(
-                f"Redis does not answer ({type(error).__name__}): "
-                "see that it runs and that REDIS_URL is right."
-            ) from error
-        settings = {_text(name): _text(value) for answer in asked for name, value in answer.items()}
-        return tuple(_problems(settings))
+        settings = await self._settings()
+        if settings is None:
+            return ("this Redis does not show its settings: see yourself that " + everything_wanted(),)
+        return tuple(problems_in(settings))
+
+    async def advice(self) -> Sequence[str]:
+        """One line for each other setting that is not as the rules have it; none where they are hidden."""
+        settings = await self._settings()
+        return () if settings is None else tuple(advice_on(settings))
+
+    async def memory(self) -> RedisMemory:
+        """How full the server is."""
+        with _answering():
+            return memory_in(await self._redis.info("memory") | await self._redis.info("stats"))
+
+    async def _settings(self) -> Mapping[str, str] | None:
+        """The settings in question, by name; None from a server that hides them."""
+        with _answering():
+            try:  # together only from Redis 7 on
+                asked = [await self._redis.config_get(name) for name in EVERY_SETTING]
+            except ResponseError:
+                return None
+        return {_text(name): _text(value) for answer in asked for name, value in answer.items()}
 
     async def close(self) -> None:
         """Close the connections."""
@@ -69,15 +84,14 @@ def open_stream(url: str, *, stream: str = STREAM, keep: int | None = None) -> R
     return RedisStream(redis, stream=stream, keep=keep)
 
 
-def _problems(settings: Mapping[str, str]) -> Iterator[str]:
-    for name, allowed in REQUIRED.items():
-        if settings.get(name) not in allowed:
-            wanted = " or ".join(allowed)
-            yield f"{name} is {settings.get(name, 'not set')}, and must be {wanted} or events can be lost"
-
-
-def _wanted() -> str:
-    return ", ".join(f"{name} is {allowed[0]}" for name, allowed in REQUIRED.items())
+@contextmanager
+def _answering() -> Iterator[None]:
+    try:
+        yield
+    except (RedisError, OSError) as error:
+        raise SinkError(
+            f"Redis does not answer ({type(error).__name__}): see that it runs and that REDIS_URL is right."
+        ) from error
 
 
 def _text(value: object) -> str:

@@ -10,8 +10,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.claim_state import ClaimState
 from persistence.encryption.cipher import FORMAT, KEY_ID_CHARACTERS
 from persistence.repositories.free_texts import text_context
+from persistence.repositories.mails import mail_context
 from persistence.repositories.payloads import payload_context
-from persistence.tables import claim_guides, claim_payloads, claim_texts, claims, idempotency_records
+from persistence.tables import (
+    claim_guides,
+    claim_payloads,
+    claim_texts,
+    claims,
+    dead_letters,
+    idempotency_records,
+    mails,
+)
 
 START = len(FORMAT) + 2
 """Where a key's id begins in a sealed value, counted from 1."""
@@ -69,7 +78,19 @@ WORDS = SealedColumn(
     owner=claim_texts.c.claim_id,
     before_all=0,
 )
-SEALED = (FILES, RESULTS, WORDS)
+MAILS = SealedColumn("mails", mails, mails.c.outbox_id, mails.c.sealed, mail_context, at_once=200)
+MAIL_SERVERS_WORDS = SealedColumn(
+    "mail servers' words", mails, mails.c.outbox_id, mails.c.said, mail_context, at_once=200
+)
+DEAD_LETTERS = SealedColumn(
+    "dead letters",
+    dead_letters,
+    dead_letters.c.outbox_id,
+    dead_letters.c.original_data,
+    mail_context,
+    at_once=200,
+)
+SEALED = (FILES, RESULTS, WORDS, MAILS, MAIL_SERVERS_WORDS, DEAD_LETTERS)
 """Every column of sealed values: a key that is in none of them, and has no guides, is not needed any more."""
 
 

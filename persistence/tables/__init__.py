@@ -14,6 +14,8 @@ from persistence.tables.claims import (
 )
 from persistence.tables.decisions import retry_decisions
 from persistence.tables.idempotency import idempotency_records
+from persistence.tables.mail import dead_letters, mails
+from persistence.tables.mail_limits import mail_lanes, mail_meters, mail_permits
 from persistence.tables.operators import operator_orders
 from persistence.tables.outbox import leases, outbox
 from persistence.tables.payers import payer_sends, payer_status, payer_waits
@@ -28,10 +30,15 @@ __all__ = [
     "claim_payloads",
     "claim_texts",
     "claims",
+    "dead_letters",
     "error_statistics",
     "idempotency_records",
     "leases",
     "legal_holds",
+    "mail_lanes",
+    "mail_meters",
+    "mail_permits",
+    "mails",
     "metadata",
     "notices",
     "operator_orders",

@@ -58,7 +58,7 @@ class Load:
         return list(await asyncio.gather(*calls))
 
     async def _create(self, job_type: str) -> None:
-        await _until_taken(lambda: self._stub.CreateProcessInstance(self._request(job_type)))
+        await until_taken(lambda: self._stub.CreateProcessInstance(self._request(job_type)))
 
     async def _timed(self, job_type: str) -> float | None:
         request = CreateProcessInstanceWithResultRequest(
@@ -67,7 +67,7 @@ class Load:
         call = self._stub.CreateProcessInstanceWithResult
         start = perf_counter()
         try:
-            await _until_taken(lambda: call(request, timeout=RESULT_SECONDS))
+            await until_taken(lambda: call(request, timeout=RESULT_SECONDS))
         except grpc.aio.AioRpcError:
             return None
         return perf_counter() - start
@@ -83,7 +83,7 @@ class Load:
         )
 
 
-async def _until_taken(call: Callable[[], Awaitable[object]]) -> None:
+async def until_taken(call: Callable[[], Awaitable[object]]) -> None:
     """Ask again while the broker refuses new work; the time it takes counts."""
     while True:
         try:

@@ -5,6 +5,7 @@ import pytest
 from tests.bench.aims import AIMS, Aim, Verdict, judge
 from tests.bench.contender import Contender
 from tests.bench.cores import OTHER_CORES, WORKER_CORES
+from tests.bench.fair_figures import Backlog, Run, figures, longest_run, missed
 from tests.bench.figures import Sample, Summary, figure, percentile, summarise
 from tests.bench.java_client import NoJavaError, find_jdk
 from tests.bench.measure import turns
@@ -128,3 +129,28 @@ def test_with_cores_of_their_own_no_worker_shares_one_with_what_it_is_measured_a
 
 def test_every_contender_has_a_name_in_words() -> None:
     assert set(IN_WORDS) == set(Name)
+
+
+@pytest.mark.parametrize(
+    ("order", "longest"), [("bbbsbbbsb", 3), ("bbbbssbbb", 4), ("ssbbbbbbb", 2), ("bsbsbbbbb", 1)]
+)
+def test_mails_in_a_row_count_while_another_company_waits(order: str, longest: int) -> None:
+    names = {"b": "big", "s": "small-0"}
+    assert longest_run([names[sign] for sign in order], Backlog(7, 1, 2)) == longest
+
+
+def test_the_aims_of_fairness_are_missed_by_who_comes_too_late_or_gets_too_many_in_a_row() -> None:
+    backlog = Backlog(98, 1, 2)
+    early = [*["big"] * 3, "small-0", "small-0", *["big"] * 95]
+    late = [*["big"] * 98, "small-0", "small-0"]
+    found = [
+        figures(
+            "by turns", Run(order, [(name, float(at)) for at, name in enumerate(order, 1)], 0.0, 1.0), backlog
+        )
+        for order in (early, late)
+    ]
+    assert [(one.share, one.place, one.longest_run) for one in found] == [(0.05, 0.05, 3), (1.0, 1.0, 98)]
+    assert missed(found) == [
+        "by turns: the small companies' last mail left at 100.0%",
+        "by turns: 98 in a row",
+    ]

@@ -67,6 +67,17 @@ class Records:
             and record.value["elementId"] == process
         ]
 
+    def instance_with(self, name: str, value: str) -> int:
+        """The one process instance that was given this variable."""
+        self._read()
+        [instance] = {
+            record.value["processInstanceKey"]
+            for record in self._seen
+            if (record.kind, record.intent) == ("VARIABLE", "CREATED")
+            and (record.value["name"], record.value["value"]) == (name, json.dumps(value))
+        }
+        return int(instance)
+
     def started_for(self, claim_id: str) -> set[int]:
         """The process instances that were started for a claim."""
         self._read()

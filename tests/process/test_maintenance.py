@@ -23,6 +23,7 @@ CYCLES = [
         timedelta(minutes=5),
         ["Task_ProbePayers", "Task_StartClaims", "End_LookedAfter"],
     ),
+    (ProcessId.MAINTENANCE_MAIL, timedelta(minutes=5), ["Task_StartEmails", "End_EmailsLookedAfter"]),
 ]
 
 

@@ -33,6 +33,7 @@ from workers.app.beginnings import begin_trail
 from workers.app.ciphers import keys_as_given, opened_cipher
 from workers.app.cluster import Cluster, clock_check, clock_of
 from workers.app.logs import log_event
+from workers.app.mail import MailGround, mail_services, opened_gateway
 from workers.app.metrics import RelayMetrics, RuntimeMetrics
 from workers.app.private_files import EVENTS_FILE, keep_private, tell_open_folders
 from workers.claims.batches import Batches
@@ -44,6 +45,7 @@ from workers.config.settings import Settings, SettingsError
 from workers.jobs import all_handlers
 from workers.jobs.limits import JobLimits, slowest
 from workers.jobs.services import Services, nobody_to_tell
+from workers.mail.services import MailServices
 from workers.payers.channels import PayerChannel, gateway_to, open_channels
 from workers.payers.limits import LimitsByPayer, limits_by_payer
 from workers.payers.practice import practice_payer, require_payers
@@ -77,6 +79,7 @@ class App:
     payer_limits: LimitsByPayer
     keys: KeyWatch
     reopen: Callable[[], grpc.aio.Channel]
+    mail: MailServices
     listener: Listener
 
     async def deploy(self) -> None:
@@ -89,7 +92,7 @@ class App:
         handlers = all_handlers(self.services(gate.doubt))
         chosen = [handler for handler in handlers if handler.type in only]
         options = WorkerOptions(name, jitter(), reopen=self.reopen, gate=gate, listener=self.listener)
-        return Worker(self.channel, chosen, options)
+        return Worker(self.channel, chosen, options, {JobType.SEND_EMAIL: self.mail.lanes.terms()})
 
     def services(self, doubt: Callable[[], None] = nobody_to_tell) -> Services:
         """What handlers work with; `doubt` is told when the database may be away."""
@@ -108,6 +111,7 @@ class App:
             clock_check=self.clock_check,
             idempotency=self.settings.idempotency,
             limits=JobLimits(self.settings.handler_limits, slowest(self.channels)),
+            mail=self.mail,
             start_received=self.intake.start_received,
             process_runs=self.commands.runs,
             doubt=doubt,
@@ -128,6 +132,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
         opened_store(settings) as opened,
         opened_for_retention(settings, opened) as retention_store,
         open_channel(cluster.connection) as channel,
+        opened_gateway(settings) as mail_gateway,
     ):
         commands, cipher = ZeebeCommands(channel), await opened_cipher(settings, opened)
         store = opened.sealed_with(seals_of(cipher))
@@ -149,6 +154,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             cipher=cipher,
             payer_limits=limits_by_payer({name: channel.settings for name, channel in channels.items()}),
             keys=KeyWatch(store, cipher),
+            mail=mail_services(settings, MailGround(store, clock, cipher, mail_gateway, commands.publish)),
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(clock),
         )

@@ -16,6 +16,7 @@ from workers.api import serve_beside_api
 from workers.app.cluster import find_cluster
 from workers.app.composition import claims_flowing, migrate_database, running, working
 from workers.app.logs import configure_logs
+from workers.app.mail import mail_folder
 from workers.app.serving import relaying
 from workers.cli.engine import RichReporter
 from workers.cli.output import say, tell
@@ -27,6 +28,12 @@ from workers.payers.practice import require_payers
 PRACTISES = (
     "PRACTICE: no payers are set, so a practice payer answers. Nothing leaves this machine, and every "
     f"protocol is made up (it begins with {PRACTICE_PREFIX}). Set PAYERS_FILE to send claims."
+)
+
+
+WRITES_MAIL = (
+    "MAIL: no mail server is set, so notices are written as .eml files into {folder}. Set MAIL_SMTP_HOST or "
+    "MAIL_SES_REGION to send them (docs/mail.md)."
 )
 
 
@@ -58,6 +65,8 @@ def up() -> None:
     """Engine, database, models and workers in real time; Ctrl-C stops what this started."""
     settings = _practising(_settings())
     require_payers(settings.payers)
+    if not settings.mail.leaves:
+        say(Console(stderr=True), WRITES_MAIL.format(folder=mail_folder(settings)))
     if connection_from(settings.cluster):
         asyncio.run(_up(settings))
         return

@@ -16,8 +16,10 @@ from workers.config.clocks import ClockSettings
 from workers.config.cluster import ClusterSettings
 from workers.config.engine import EngineSettings
 from workers.config.events import EventSettings
+from workers.config.fairness import FairnessSettings
 from workers.config.idempotency import IdempotencySettings
 from workers.config.intake import ApiSettings, IntakeSettings
+from workers.config.mail import MailSettings
 from workers.config.retention import RetentionSettings
 from workers.config.topic import Environment, Topic, read_json
 from workers.config.topic import SettingsError as SettingsError
@@ -93,6 +95,8 @@ class Settings(GeneralSettings):
     intake: IntakeSettings = IntakeSettings()
     api: ApiSettings = ApiSettings()
     events: EventSettings = EventSettings()
+    fairness: FairnessSettings = FairnessSettings()
+    mail: MailSettings = MailSettings()
     retention: RetentionSettings = RetentionSettings()
     clocks: ClockSettings = ClockSettings()
     idempotency: IdempotencySettings = IdempotencySettings()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from gateways.clock import EngineClock
+from gateways.practice.mail_server import Mailbox, mail_server
 from gateways.practice.simulator.ledger import Ledger
 from gateways.practice.simulator.server import simulated_payers
 from gateways.zeebe import engine
@@ -16,6 +17,7 @@ from workers.app.composition import App, migrate_database, running
 from workers.config.cluster import ClusterSettings
 from workers.config.settings import Settings
 from workers.demo.fast_forward import DemoParts, FastForward
+from workers.demo.mail import mail_environment, mail_line, not_arrived, until_mail_is_out
 from workers.demo.payers import payers_file, scenario
 from workers.demo.people import People
 from workers.demo.samples import Sample, samples
@@ -24,27 +26,31 @@ from workers.demo.summary import ledger_line, summary, taken_twice, unmet
 from workers.demo.worker_process import WorkerProcess
 
 ELSEWHERE = {"PAYER_SCRIPT", "PRACTICE_PAYER", *(name.upper() for name in ClusterSettings.model_fields)}
-"""Settings that would lead the demo's worker to others' payers or to another engine."""
+"""Settings, as those of mail, that would lead the demo's worker to others' payers or to another engine."""
 
 
 async def run_demo(console: Console, broker: engine.RunningEngine, settings: Settings) -> int:
     """Play the demo on a running embedded engine; returns how many things ended otherwise than expected."""
     clock, cast = EngineClock(broker.management_url), samples()
-    async with simulated_payers(scenario(cast), clock) as simulator:
+    async with simulated_payers(scenario(cast), clock) as simulator, mail_server(Mailbox()) as mailbox:
         settings = _with_payers(settings, payers_file(simulator.url, await clock.now()))
         await migrate_database(settings)
         async with running(settings, embedded(broker)) as app:
             await app.deploy()
-            worker = WorkerProcess(_environment(settings), settings.home / "worker.log")
+            environment = _environment(settings) | mail_environment(mailbox.port)
+            worker = WorkerProcess(environment, settings.home / "worker.log")
             people = People(app.messages, app.intake, simulator.ledger, cast)
             parts = DemoParts(app.store, app.payer_limits, clock, worker, people, cast, await clock.now())
             worker.start()
             try:
                 with screen_for(console) as screen:
                     await FastForward(parts, screen.show, screen.announce).run()
+                await until_mail_is_out(app.store)
             finally:
                 await asyncio.to_thread(worker.stop)  # meanwhile the payers go on answering it
-            return await _conclude(console, app, simulator.ledger, cast)
+            queued = await app.store.look(lambda tx: tx.mails.by_state())
+            console.print(mail_line(queued, mailbox))
+            return await _conclude(console, app, simulator.ledger, cast) + not_arrived(queued, mailbox)
 
 
 def _with_payers(settings: Settings, payers: str) -> Settings:
@@ -67,7 +73,11 @@ async def _conclude(console: Console, app: App, ledger: Ledger, cast: Sequence[S
 
 def _environment(settings: Settings) -> dict[str, str]:
     """What the worker process must see to work on the demo's engine, payers and database, and on no other."""
-    outer = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+    outer = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ELSEWHERE and not name.startswith("MAIL_")
+    }
     return outer | {
         "REENVIO_HOME": str(settings.home),
         "ENGINE_HOME": str(settings.home / "engine"),

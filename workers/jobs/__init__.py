@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from workers.jobs.close_claim import close_claim
 from workers.jobs.decisions import analyze_retry, retry_submission_backoff
+from workers.jobs.emails import queue_email, send_email
 from workers.jobs.incidents import noting_incidents, resumable
 from workers.jobs.maintenance import (
     anchor_audit,
@@ -12,6 +13,7 @@ from workers.jobs.maintenance import (
     clean_idempotency,
     probe_payers,
     start_claims,
+    start_emails,
 )
 from workers.jobs.notify import notify
 from workers.jobs.open_review import open_review
@@ -35,6 +37,9 @@ HANDLERS = (
     apply_retention,
     probe_payers,
     start_claims,
+    queue_email,
+    send_email,
+    start_emails,
 )
 
 

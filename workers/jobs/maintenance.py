@@ -73,6 +73,15 @@ def start_claims(services: Services) -> JobHandler:
     return _maintenance(JobType.START_CLAIMS, services, lambda _now: services.start_received())
 
 
+def start_emails(services: Services) -> JobHandler:
+    """Every five minutes: start the mails whose message or process got lost."""
+
+    async def start(now: datetime) -> int:
+        return await services.mail.queue.start_left_behind(now) if services.mail else 0
+
+    return _maintenance(JobType.START_EMAILS, services, start)
+
+
 def _timely(job_type: JobType, services: Services, work: Work) -> JobHandler:
     """Work that seals or removes by the time: it fails, and does nothing, while clocks disagree."""
     handler = _maintenance(job_type, services, work)

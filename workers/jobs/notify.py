@@ -1,4 +1,4 @@
-"""notify: records a notice to a group of people; sending it by mail comes with the mail lanes."""
+"""notify: records a notice to a group of people, and queues the mail that brings it to them."""
 
 from datetime import datetime
 from typing import Annotated
@@ -6,9 +6,12 @@ from typing import Annotated
 from pydantic import Field
 
 from bpmn.names import Header, JobType, Team
+from domain.mail.mail import Mail, MailContent, outbox_id
 from persistence.repositories.reviews import Notice
 from persistence.store import Transaction
 from workers.jobs.services import Services
+from workers.mail.queueing import MailRequest
+from workers.mail.services import MailServices
 from workers.policy.overrides import REMEDY
 from workers.runtime.handler import ClaimText, JobHandler, JobInput, typed
 from workers.runtime.job import Job
@@ -40,12 +43,25 @@ def notify(services: Services) -> JobHandler:
             return Incident(f"{job.element_id}: {names} have at most {HEADER_MAX} characters. {REMEDY}")
         now = await services.clock.now()
         notice = Notice(given.claim_id, recipient, template)
-        await services.store.run(lambda tx: _record(tx, notice, job.key, now))
+        mail = await services.store.run(lambda tx: _record(tx, notice, job.key, services.mail, now))
+        if mail and services.mail and mail.published_at is None:
+            await services.mail.queue.start([mail], now)
         return Complete()
 
     return JobHandler(type=JobType.NOTIFY, variables=Input.names(), handle=typed(Input, handle))
 
 
-async def _record(tx: Transaction, notice: Notice, job_key: int, now: datetime) -> None:
+async def _record(
+    tx: Transaction, notice: Notice, job_key: int, mail: MailServices | None, now: datetime
+) -> Mail | None:
+    """Notice, journal and mail in one commit; a job that is delivered again finds the same mail."""
     if await tx.notices.record(notice, job_key=job_key, now=now):
         await tx.journal.write(notice.claim_id, "notified", notice.recipient, now=now)
+    return await mail.queue.add(tx, _request(notice, job_key, mail), now) if mail else None
+
+
+def _request(notice: Notice, job_key: int, mail: MailServices) -> MailRequest:
+    about = {"claimId": notice.claim_id}
+    content = MailContent(notice.recipient, notice.template, mail.queue.language, about)
+    identity = outbox_id(JobType.NOTIFY, job_key, notice.claim_id)
+    return MailRequest(identity, content, claim_id=notice.claim_id)

@@ -15,6 +15,7 @@ from persistence.store import Store
 from workers.claims.guides import GuideSearch
 from workers.config.idempotency import IdempotencySettings
 from workers.jobs.limits import JobLimits
+from workers.mail.services import MailServices
 from workers.payers.limits import LimitsByPayer
 from workers.payers.places import Places
 from workers.payers.waking import Waker
@@ -45,9 +46,9 @@ class Services:
     plays one: it never answers for a claim that was handed in. What is past its period is removed by
     `retention_store` where there is one, since workers may have no right to.
 
-    `stopwatch` counts seconds that pass by themselves, whatever is done to clocks, and `pause` waits for
-    them. `doubt` is told when the database may be away. `process_runs` asks the engine for a process
-    instance.
+    Without `mail` notices are recorded, and nobody is written to. `stopwatch` counts seconds that pass by
+    themselves, whatever is done to clocks, and `pause` waits for them. `doubt` is told when the database may
+    be away. `process_runs` asks the engine for a process instance.
     """
 
     store: Store
@@ -64,6 +65,7 @@ class Services:
     clock_check: ClockCheck = field(default_factory=ClockCheck)
     idempotency: IdempotencySettings = field(default_factory=IdempotencySettings)
     limits: JobLimits = field(default_factory=JobLimits)
+    mail: MailServices | None = None
     start_received: Callable[[], Awaitable[int]] = nothing_received
     probe: Probe = is_up
     process_runs: Callable[[int], Awaitable[bool]] = every_process_runs

@@ -25,6 +25,10 @@ TECHNICAL_BACKOFF = timedelta(seconds=5)
 FORGET_SECONDS = 60.0
 
 
+def _nobody_asks(_key: int) -> None:
+    """Nobody wants to know that a job is held no more."""
+
+
 @dataclass(slots=True)
 class _Held:
     """A job that is here, and how far it has come."""
@@ -36,7 +40,10 @@ class _Held:
 
 
 class Executor:
-    """Runs at most `at_once` handlers; every job taken is reported once, expired or handed back."""
+    """Runs at most `at_once` handlers; every job taken is reported once, expired or handed back.
+
+    `ended` is told the key of each job that is held no more.
+    """
 
     def __init__(
         self, handler: JobHandler, gateway: Gateway, *, reporter: Reporter, listener: Listener
@@ -50,6 +57,7 @@ class Executor:
         self._lock_seconds = handler.lock.total_seconds()
         self._engine_time = EngineTime()
         self._held: dict[int, _Held] = {}
+        self.ended: Callable[[int], None] = _nobody_asks
 
     def take(self, job: Job) -> None:
         """Hold the job and execute it as soon as a slot is free.
@@ -143,6 +151,7 @@ class Executor:
 
     def _end(self, job: Job, task: asyncio.Task[None]) -> None:
         self._held.pop(job.key, None)
+        self.ended(job.key)
         self.load.give_back()
         if not task.cancelled():
             task.result()

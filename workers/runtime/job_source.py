@@ -3,7 +3,7 @@
 import asyncio
 import time
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 import grpc
@@ -45,6 +45,13 @@ class JobSource:
     def is_broken(self) -> bool:
         """Whether polling, the way in that serves alone if it must, has crashed again and again."""
         return self._crashes >= MOST_CRASHES
+
+    def loops(self, heartbeat: Heartbeat) -> list[asyncio.Task[None]]:
+        """Both ways in, running."""
+        return [asyncio.create_task(self.poll(heartbeat)), asyncio.create_task(self.stream())]
+
+    async def close(self) -> None:
+        """Leave nothing behind, when the last job is settled."""
 
     async def poll(self, heartbeat: Heartbeat) -> None:
         """Ask for as many jobs as could start, again and again."""
@@ -113,19 +120,26 @@ class JobSource:
 
     async def _poll_once(self, heartbeat: Heartbeat) -> None:
         await self._room(heartbeat)
+        most = max(1, self._load.free)
+        async with aclosing(self._jobs(self._handler.type, most, self._timings.long_poll)) as jobs:
+            async for activated in jobs:
+                await self._receive(activated, POLL)
+
+    async def _jobs(self, job_type: str, most: int, long_poll: float) -> AsyncGenerator[ActivatedJob, None]:
+        """Jobs of a type, waited for so long at most; a negative time is no wait."""
         request = ActivateJobsRequest(
-            type=self._handler.type,
+            type=job_type,
             worker=self._options.name,
             timeout=self._lock_millis,
-            maxJobsToActivate=max(1, self._load.free),
+            maxJobsToActivate=most,
             fetchVariable=self._handler.variables,
-            requestTimeout=round(self._timings.long_poll * 1000),
+            requestTimeout=round(long_poll * 1000),
         )
-        patience = self._timings.long_poll + self._timings.poll_grace
+        patience = max(0.0, long_poll) + self._timings.poll_grace
         async with aclosing(self._gateway.activate(request, patience)) as answers:
             async for answer in answers:
                 for activated in answer.jobs:
-                    await self._receive(activated, POLL)
+                    yield activated
         self._emit(GatewayAnswered())
 
     async def _room(self, heartbeat: Heartbeat) -> None:

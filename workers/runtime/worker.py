@@ -1,7 +1,7 @@
 """The worker: one executor and one job source per job type, until it is asked to stop."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -13,6 +13,8 @@ from workers.runtime.gateway import Gateway
 from workers.runtime.handler import JobHandler
 from workers.runtime.health import Health
 from workers.runtime.job_source import JobSource
+from workers.runtime.lane_source import LaneJobSource
+from workers.runtime.lanes import LaneTerms
 from workers.runtime.options import WorkerOptions
 from workers.runtime.reporting import Reporter
 
@@ -25,8 +27,13 @@ class Worker:
     """Serves a set of handlers on one gateway; whatever the gateway does, it goes on."""
 
     def __init__(
-        self, channel: grpc.aio.Channel, handlers: Sequence[JobHandler], options: WorkerOptions
+        self,
+        channel: grpc.aio.Channel,
+        handlers: Sequence[JobHandler],
+        options: WorkerOptions,
+        lanes: Mapping[str, LaneTerms] | None = None,
     ) -> None:
+        """`lanes` says by type which handlers have their jobs in lanes, and how these are served."""
         self.health = Health()
         self._listener = options.listener
         self._options = replace(options, listener=self._on_event)
@@ -39,7 +46,7 @@ class Worker:
             Executor(handler, self._gateway, reporter=self._reporter, listener=self._on_event)
             for handler in handlers
         ]
-        self._sources = [JobSource(self._gateway, executor, self._options) for executor in self._executors]
+        self._sources = [self._source(executor, lanes or {}) for executor in self._executors]
         self._broken = asyncio.Event()
 
     async def run(self, stop: asyncio.Event, *, drain: timedelta = timedelta(seconds=20)) -> None:
@@ -58,15 +65,20 @@ class Worker:
                 task.cancel()
             await asyncio.gather(*loops, *ends, return_exceptions=True)
             await asyncio.gather(*(executor.drain(drain) for executor in self._executors))
+            await asyncio.gather(*(source.close() for source in self._sources), return_exceptions=True)
             await self._gateway.close()
 
     def longest_drain(self, drain: timedelta) -> timedelta:
         """How long a stop may take: as long as the slowest handler that is never cut short."""
         return max([drain, *(executor.handler.drain(drain) for executor in self._executors)])
 
+    def _source(self, executor: Executor, lanes: Mapping[str, LaneTerms]) -> JobSource:
+        if terms := lanes.get(executor.handler.type):
+            return LaneJobSource(self._gateway, executor, self._options, terms)
+        return JobSource(self._gateway, executor, self._options)
+
     def _start(self, source: JobSource) -> list[asyncio.Task[None]]:
-        heartbeat = self.health.loop(f"poll {source.job_type}")
-        return [asyncio.create_task(source.poll(heartbeat)), asyncio.create_task(source.stream())]
+        return source.loops(self.health.loop(f"poll {source.job_type}"))
 
     def _on_event(self, event: RuntimeEvent) -> None:
         if isinstance(event, GatewayFailed) and event.status == "RESOURCE_EXHAUSTED":

@@ -57,4 +57,6 @@ async def _refusal(stream: RedisStream, settings: EventSettings) -> str | None:
         )
     for problem in problems:
         log.warning("redis_unsafe", why=problem)
+    for advice in await stream.advice():
+        log.warning("redis_not_as_advised", why=advice)
     return None

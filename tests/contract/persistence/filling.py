@@ -11,6 +11,7 @@ from tests.support.builders import NOW
 VERSIONS = "alembic_version"
 APART = timedelta(hours=18)
 """How far rows lie apart: three thousand cover six years, more than anything is kept."""
+RARE_MAIL_STATES = ("PENDING", "FAILED")
 RARE_STATES = ("WAITING", "FAILED", "IN_REVIEW", "CANCELLED")
 SPECIAL: Mapping[str, Callable[[int], object]] = {
     "claim_id": lambda n: f"CLM-9-{n}",
@@ -20,6 +21,10 @@ SPECIAL: Mapping[str, Callable[[int], object]] = {
     "claims.incident": lambda _: None,
     "idempotency_records.status": lambda n: "SUCCESS" if n % 10 else "PENDING",
     "outbox.published_at": lambda n: NOW - n * APART if n % 100 else None,
+    "mails.state": lambda n: "SENT" if n % 50 else RARE_MAIL_STATES[n // 50 % 2],
+    "mails.published_at": lambda n: NOW - n * APART if n % 100 else None,
+    "mails.dead_lettered_at": lambda n: NOW - n * APART if n % 500 else None,
+    "dead_letters.failed_attempts": lambda n: n + 1,
     "submission_attempts.result": lambda n: None if n % 20 else {"complete": {}},
     "audit_anchors.day": lambda n: (NOW - timedelta(days=2_000 + n)).date(),
 }

@@ -16,6 +16,7 @@ from domain.retention import Periods
 from domain.slots import Slot
 from persistence.audit.rejections import Rejection
 from persistence.repositories.claims import ClaimRow, Wanted
+from persistence.repositories.dead_letters import LetterPlace, WantedLetters
 from persistence.repositories.guides import SoughtGuides
 from persistence.repositories.idempotency import OperationKey, OperationStatus, OperationTerms
 from persistence.retention import AREAS
@@ -23,6 +24,7 @@ from persistence.store import Store, Transaction
 from persistence.tables import metadata
 from tests.contract.persistence.filling import fill
 from tests.support.builders import NOW, draft, later
+from tests.support.mails import a_mail
 
 CLAIM = "CLM-9-1000"
 LONG_AGO = later(days=-2_200)
@@ -33,7 +35,9 @@ ROW = ClaimRow(CLAIM, "p", ClaimState.FAILED, 0, None, None, None, NOW)
 KEY = OperationKey("1", "Task", "submit_claim", {})
 REJECTION = Rejection(7, 1, CLAIM, "RN-BIL-004", "BIL-004-V5", "Variable retryCount", NOW)
 TERMS = OperationTerms(lease=later(minutes=4) - NOW)
-SMALL = {"audit_anchors", "audit_permits", "legal_holds", "leases", "policies", "error_statistics"}
+SMALL = {
+    "audit_anchors", "audit_permits", "legal_holds", "leases", "mail_lanes", "policies", "error_statistics"
+}  # fmt: skip
 
 Work = Callable[[Transaction], Awaitable[Any]]
 HOT: dict[str, Work] = {
@@ -100,8 +104,29 @@ HOT: dict[str, Work] = {
     "next waiting": lambda tx: tx.payers.next_waiting(PayerStatus("p", NOW), lost_before=NOW, limit=9),
     "late": lambda tx: tx.payers.count_late(PayerStatus("p", NOW), LONG_AGO, NOW),
     "forget lost": lambda tx: tx.payers.forget_lost(before=LONG_AGO, limit=10),
+    "lanes with mail": lambda tx: tx.mail_lanes.waiting(),
+    "lane of a company": lambda tx: tx.mail_lanes.assign("v7", 64, now=NOW),
+    "lock paces": lambda tx: tx.mail_paces.lock(["v7", "v8"], now=NOW),
+    "mails under way": lambda tx: tx.mail_paces.under_way("v7", now=NOW, longest=later(minutes=5) - NOW),
+    "mails ended": lambda tx: tx.mail_paces.ended(["v7", "v8"]),
+    "forget permits": lambda tx: tx.mail_paces.forget(before=LONG_AGO, limit=10),
     "claimed protocol": lambda tx: tx.attempts.claimed_protocol(CLAIM),
     "expired": lambda tx: tx.idempotency.delete_expired(NOW, 10),
+    "mail": lambda tx: tx.mails.find("v7"),
+    "lock mail": lambda tx: tx.mails.lock("v7"),
+    "save mail": lambda tx: tx.mails.save(a_mail()),
+    "mails not started": lambda tx: tx.mails.not_started(NOW, 10),
+    "mails overdue": lambda tx: tx.mails.overdue(LONG_AGO, 10),
+    "mails started": lambda tx: tx.mails.started(["v7", "v8"], now=NOW),
+    "mails without room": lambda tx: tx.mails.without_room(10),
+    "dead letter": lambda tx: tx.dead_letters.find("v7"),
+    "dead letters": lambda tx: tx.dead_letters.list(limit=10),
+    "next dead letters": lambda tx: tx.dead_letters.list(limit=10, after=LetterPlace(LONG_AGO, "v7")),
+    "dead letters of a code": lambda tx: tx.dead_letters.list(WantedLetters(code="v7"), limit=10),
+    "dead letters of a company": lambda tx: tx.dead_letters.list(WantedLetters(company_id="v7"), limit=10),
+    "oldest dead letter": lambda tx: tx.dead_letters.oldest(),
+    "remove dead letters": lambda tx: tx.dead_letters.remove(["v7", "v8"]),
+    "expired dead letters": lambda tx: tx.dead_letters.expired(LONG_AGO, 10),
 } | {
     f"remove {area.name}": lambda tx, area=area: tx.expired.remove(area, Periods(), now=NOW, limit=10)
     for area in AREAS
@@ -133,12 +158,17 @@ READ_IN_ORDER = {
     "unpublished": {"ix_outbox_unpublished"},
     "lag": {"ix_outbox_unpublished"},
     "newest": {"ix_claims_created_at"},
+    "mails not started": {"ix_mails_not_started"},
+    "mails without room": {"ix_mails_no_room"},
+    "dead letters": {"ix_dead_letters_moved_at"},
+    "oldest dead letter": {"ix_dead_letters_moved_at"},
 }
 """Indexes that may be read from their end: they hold nothing else, or the query stops after a few rows."""
 INDEXES = {
     "pending": "ix_claims_state",
     "pending elsewhere": "ix_retry_decisions_next_retry_time",
     "newest of a payer": "ix_claims_payer_id",
+    "lanes with mail": "ix_mails_waiting",
     "guides": "ix_claim_guides_guide_hash",
     "guides known": "ix_claims_guides_not_kept",
     "remove payloads of sends": "ix_submission_attempts_payload",

@@ -1,0 +1,128 @@
+"""A mail's attempts: when one may begin, and what the mail is after it; pure, and each counted once."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from domain.mail.codes import MailFailure, OwnCode
+from domain.mail.dead_letters import DeadLetter
+from domain.mail.mail import Mail, MailState
+from domain.mail.retry import (
+    FailedAttempt,
+    MailRetryProfile,
+    MoveToDeadLetters,
+    SendAgain,
+    after_failure,
+    death_of_age,
+    is_expired,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptTerms:
+    """By which profile mail is sent again, and how long one attempt may be under way."""
+
+    profile: MailRetryProfile
+    lease: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptBegun:
+    """The mail with one attempt more, which is under way."""
+
+    mail: Mail
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptUnderWay:
+    """Somebody is sending it, until then at the latest."""
+
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MailOver:
+    """It was sent, or has died, before."""
+
+    mail: Mail
+
+
+@dataclass(frozen=True, slots=True)
+class MailDied:
+    """The mail, FAILED, and why."""
+
+    mail: Mail
+    move: MoveToDeadLetters
+
+
+@dataclass(frozen=True, slots=True)
+class MailWaits:
+    """The mail, and how long it waits for its next attempt."""
+
+    mail: Mail
+    wait: timedelta
+
+
+def begin(
+    mail: Mail, terms: AttemptTerms, now: datetime
+) -> AttemptBegun | AttemptUnderWay | MailOver | MailDied:
+    """Begin an attempt, if one may begin; one that was begun and never ended has failed."""
+    if mail.state is not MailState.PENDING:
+        return MailOver(mail)
+    if mail.sending_until is not None:
+        if now < mail.sending_until:
+            return AttemptUnderWay(mail.sending_until)
+        lost = fail(mail, MailFailure(OwnCode.WORKER_LOST), terms.profile, now)
+        if isinstance(lost, MailDied):
+            return lost
+        mail = lost.mail
+    counted = replace(mail, attempts=mail.attempts + 1)
+    if is_expired(mail.expires_at, now):
+        return _died(counted, death_of_age(mail.last_failure_reason), now)
+    return AttemptBegun(replace(counted, sending_until=now + terms.lease))
+
+
+def fail(mail: Mail, failure: MailFailure, profile: MailRetryProfile, now: datetime) -> MailWaits | MailDied:
+    """The mail after the attempt that is under way has failed."""
+    failed = FailedAttempt(mail.outbox_id, mail.attempts, failure, mail.expires_at)
+    match after_failure(failed, profile, now):
+        case SendAgain(wait):
+            return MailWaits(_with_failure(mail, failure.code, failure.reason, now), wait)
+        case MoveToDeadLetters() as move:
+            return _died(mail, move, now)
+
+
+def succeed(mail: Mail, message_id: str, now: datetime) -> Mail:
+    """The mail after its server has taken it, whatever was thought of it meanwhile."""
+    return replace(
+        mail,
+        state=MailState.SENT,
+        message_id=message_id,
+        sent_at=now,
+        sending_until=None,
+        dead_lettered_at=None,
+    )
+
+
+def dead_letter_of(mail: Mail, now: datetime) -> DeadLetter:
+    """What is kept of a mail that has died."""
+    return DeadLetter(
+        outbox_id=mail.outbox_id,
+        company_id=mail.company_id,
+        original_data=mail.sealed,
+        failed_attempts=mail.attempts,
+        last_failure_reason=mail.last_failure_reason or "",
+        last_failure_code=mail.last_failure_code,
+        last_failure_at=mail.last_failure_at or now,
+        enqueued_at=mail.enqueued_at,
+        moved_at=now,
+    )
+
+
+def _died(mail: Mail, move: MoveToDeadLetters, now: datetime) -> MailDied:
+    return MailDied(replace(_with_failure(mail, move.code, move.reason, now), state=MailState.FAILED), move)
+
+
+def _with_failure(mail: Mail, code: str, reason: str, now: datetime) -> Mail:
+    return replace(
+        mail, last_failure_code=code, last_failure_reason=reason, last_failure_at=now, sending_until=None
+    )

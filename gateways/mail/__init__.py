@@ -1,0 +1,1 @@
+"""Mail to the outside: SMTP, Amazon SES, or a folder of files."""

@@ -1,0 +1,81 @@
+"""Whose lane is whose: a company keeps a lane to itself while its mail may wait there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.mail.lanes import HELD_FOR, TOUCHED_EVERY, all_lanes, lane_of, lanes_by_choice
+from domain.mail.mail import MailState
+from persistence.database.dialect import insert_into
+from persistence.tables import mail_lanes, mails
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingLane:
+    """A lane in which mail waits: who holds it, and since when its oldest mail does."""
+
+    lane: str
+    company_id: str
+    since: datetime
+
+
+class MailLanes:
+    """Lanes by name; there are never more rows than lanes."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def assign(self, company_id: str, lanes: int, *, now: datetime) -> str:
+        """The company's lane for a mail that is queued now: its own, a free one, or its home with others."""
+        own = select(mail_lanes).where(mail_lanes.c.company_id == company_id)
+        for row in (await self._connection.execute(own.order_by(mail_lanes.c.lane))).all():
+            if row.lane in all_lanes(lanes) and await self._kept(row.lane, company_id, row.used_at, now):
+                return str(row.lane)
+        held = await self._held(now)
+        for lane in lanes_by_choice(company_id, lanes):
+            if lane not in held and await self._take(lane, company_id, now):
+                return lane
+        return lane_of(company_id, lanes)
+
+    async def holders(self) -> Mapping[str, str]:
+        """Who holds each lane that was ever taken, by lane."""
+        rows = await self._connection.execute(select(mail_lanes.c.lane, mail_lanes.c.company_id))
+        return {row.lane: row.company_id for row in rows}
+
+    async def waiting(self) -> Sequence[WaitingLane]:
+        """The lanes in which mail waits, also for its next attempt; the longest waiting first."""
+        oldest = (
+            select(func.min(mails.c.enqueued_at))
+            .where(mails.c.lane == mail_lanes.c.lane, mails.c.state == MailState.PENDING)
+            .scalar_subquery()
+        )
+        rows = await self._connection.execute(select(mail_lanes.c.lane, mail_lanes.c.company_id, oldest))
+        found = [WaitingLane(*row) for row in rows if row[2] is not None]
+        return sorted(found, key=lambda lane: lane.since)
+
+    async def _kept(self, lane: str, company_id: str, used_at: datetime, now: datetime) -> bool:
+        """Whether the lane is still the company's, which it is when its use could be written down."""
+        if now - used_at < TOUCHED_EVERY:
+            return True
+        mine = (mail_lanes.c.lane == lane) & (mail_lanes.c.company_id == company_id)
+        return (
+            await self._connection.execute(update(mail_lanes).where(mine).values(used_at=now))
+        ).rowcount == 1
+
+    async def _held(self, now: datetime) -> frozenset[str]:
+        query = select(mail_lanes.c.lane).where(mail_lanes.c.used_at > now - HELD_FOR)
+        return frozenset((await self._connection.execute(query)).scalars())
+
+    async def _take(self, lane: str, company_id: str, now: datetime) -> bool:
+        """Take a lane that nobody holds; False when somebody was faster."""
+        new = insert_into(self._connection, mail_lanes).values(lane=lane, company_id=company_id, used_at=now)
+        taken = new.on_conflict_do_update(
+            index_elements=[mail_lanes.c.lane],
+            set_={"company_id": company_id, "used_at": now},
+            where=mail_lanes.c.used_at <= now - HELD_FOR,
+        )
+        found = await self._connection.execute(taken.returning(mail_lanes.c.company_id))
+        return bool(found.scalar_one_or_none() == company_id)

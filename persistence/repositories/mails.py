@@ -1,0 +1,102 @@
+"""Mail on its way: one row per mail, from the commit that asks for it until retention removes it."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.mail.mail import Mail, MailContent, MailState
+from persistence.database.canonical import canonical
+from persistence.database.dialect import among, insert_into
+from persistence.database.rows import row_of
+from persistence.encryption.cipher import Cipher
+from persistence.tables import mails
+
+COLUMNS = tuple(mails.c[name] for name in Mail.__dataclass_fields__)
+NOT_STARTED = (mails.c.state == MailState.PENDING) & mails.c.published_at.is_(None)
+NO_ROOM = (mails.c.state == MailState.FAILED) & mails.c.dead_lettered_at.is_(None)
+
+
+def seal_mail(cipher: Cipher, outbox_id: str, content: MailContent) -> str:
+    """A mail's content for storage, tied to the mail; a dead letter keeps it as it is."""
+    return cipher.encrypt(canonical(row_of(content)), context=mail_context(outbox_id))
+
+
+def open_mail(cipher: Cipher, outbox_id: str, sealed: str) -> MailContent:
+    """A mail's content from storage, from its own row or from its dead letter's."""
+    return MailContent(**json.loads(cipher.decrypt(sealed, context=mail_context(outbox_id))))
+
+
+def mail_context(outbox_id: str) -> str:
+    """What ties a sealed value to its mail."""
+    return f"mail {outbox_id}"
+
+
+class Mails:
+    """Mails by their outbox id."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def add(self, mail: Mail) -> bool:
+        """Queue a mail; False when it was queued before."""
+        statement = insert_into(self._connection, mails).values(row_of(mail))
+        done = await self._connection.execute(statement.on_conflict_do_nothing())
+        return done.rowcount == 1
+
+    async def find(self, outbox_id: str) -> Mail | None:
+        """The mail, or None."""
+        return await self._one(select(*COLUMNS).where(mails.c.outbox_id == outbox_id))
+
+    async def lock(self, outbox_id: str) -> Mail | None:
+        """The mail, held until the transaction ends, or None."""
+        return await self._one(select(*COLUMNS).where(mails.c.outbox_id == outbox_id).with_for_update())
+
+    async def save(self, mail: Mail) -> None:
+        """Put a mail in its row's place."""
+        values = {name: value for name, value in row_of(mail).items() if name != "outbox_id"}
+        await self._connection.execute(
+            update(mails).where(mails.c.outbox_id == mail.outbox_id).values(values)
+        )
+
+    async def not_started(self, before: datetime, limit: int) -> Sequence[Mail]:
+        """The oldest mails queued before a moment whose process nobody has asked to start."""
+        return await self._oldest(NOT_STARTED & (mails.c.enqueued_at < before), mails.c.enqueued_at, limit)
+
+    async def overdue(self, before: datetime, limit: int) -> Sequence[Mail]:
+        """The mails that still wait though their time was over before a moment, though they were started."""
+        over = (mails.c.state == MailState.PENDING) & (mails.c.expires_at < before)
+        return await self._oldest(over & mails.c.published_at.is_not(None), mails.c.expires_at, limit)
+
+    async def started(self, outbox_ids: Collection[str], *, now: datetime) -> None:
+        """Remember that the engine has been asked to start the processes of these."""
+        these = among(self._connection, mails.c.outbox_id, outbox_ids)
+        await self._connection.execute(update(mails).where(these).values(published_at=now))
+
+    async def without_room(self, limit: int) -> Sequence[Mail]:
+        """The oldest failed mails that found the dead letters full."""
+        return await self._oldest(NO_ROOM, mails.c.last_failure_at, limit)
+
+    async def by_state(self) -> Mapping[MailState, int]:
+        """How many there are in each state."""
+        query = select(mails.c.state, func.count()).group_by(mails.c.state)
+        return {MailState(state): number for state, number in await self._connection.execute(query)}
+
+    async def _oldest(
+        self, which: ColumnElement[bool], moment: ColumnElement[datetime | None], limit: int
+    ) -> Sequence[Mail]:
+        query = select(*COLUMNS).where(which).order_by(moment).limit(limit)
+        return [_read(dict(row._mapping)) for row in await self._connection.execute(query)]
+
+    async def _one(self, query: Select[tuple[object, ...]]) -> Mail | None:
+        row = (await self._connection.execute(query)).one_or_none()
+        return None if row is None else _read(dict(row._mapping))
+
+
+def _read(values: dict[str, Any]) -> Mail:
+    mail = Mail(**values)
+    return replace(mail, state=MailState(mail.state))

@@ -1,0 +1,135 @@
+"""Mail as the settings ask for it: by SMTP, by SES, or into a folder of our home."""
+
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from domain.catalog import Team
+from domain.mail.attempts import AttemptTerms
+from domain.mail.retry import PROFILES
+from domain.mail.sending import MailGateway
+from domain.ports import Clock
+from gateways.mail.folder import FolderMail
+from gateways.mail.ses import SesAccount, SesMail
+from gateways.mail.smtp import SmtpMail, SmtpServer
+from persistence.encryption.cipher import Cipher
+from persistence.store import Store
+from workers.config.mail import MailSettings
+from workers.config.settings import Settings, SettingsError
+from workers.mail.fair_lanes import FairLanes, LaneNeeds, fair_lanes
+from workers.mail.queueing import MailQueue, Publish
+from workers.mail.recipients import OtherGroup, Recipients, read_companies
+from workers.mail.rendering import Renderer, read_texts
+from workers.mail.sending import MailSender
+from workers.mail.services import LOCK_MARGIN, MailServices, attempt_limit
+
+FOLDER = "mail"
+
+
+@asynccontextmanager
+async def opened_gateway(settings: Settings) -> AsyncIterator[MailGateway]:
+    """What sends mail; its connections are opened when there is mail."""
+    settings.mail.require_fit()
+    gateway = _gateway(settings)
+    try:
+        yield gateway
+    finally:
+        await gateway.close()
+
+
+def mail_folder(settings: Settings) -> Path:
+    """Where mail is written when it does not leave."""
+    return settings.mail.folder or settings.home / FOLDER
+
+
+def _gateway(settings: Settings) -> MailGateway:
+    mail = settings.mail
+    if mail.ses_region:
+        account = SesAccount(
+            mail.sender, mail.ses_region, mail.ses_endpoint, mail.timeout_seconds, settings.fairness.at_once
+        )
+        return SesMail(account)
+    if mail.smtp_host:
+        return SmtpMail(_server(mail, settings.fairness.at_once))
+    return FolderMail(mail_folder(settings), mail.sender)
+
+
+def _server(mail: MailSettings, connections: int) -> SmtpServer:
+    return SmtpServer(
+        host=mail.smtp_host or "",
+        port=mail.smtp_port,
+        sender=mail.sender,
+        security=mail.smtp_security,
+        username=mail.smtp_username,
+        password=mail.smtp_password.get_secret_value() if mail.smtp_password else None,
+        seconds=mail.timeout_seconds,
+        connections=connections,
+        trusted=_trusted(mail.smtp_ca_file),
+    )
+
+
+def _trusted(authorities: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=authorities and str(authorities))
+    except OSError as error:
+        raise SettingsError(f"MAIL_SMTP_CA_FILE: {authorities} cannot be used ({error.strerror}).") from error
+
+
+@dataclass(frozen=True, slots=True)
+class MailGround:
+    """What mail stands on: the database, its clock and cipher, the gateway, and the way to the engine."""
+
+    store: Store
+    clock: Clock
+    cipher: Cipher
+    gateway: MailGateway
+    publish: Publish
+
+
+def mail_services(settings: Settings, ground: MailGround) -> MailServices:
+    """The queue, who sends from it, and in which order."""
+    mail, lanes = settings.mail, _lanes(settings, ground)
+    queue = MailQueue(
+        store=ground.store,
+        cipher=ground.cipher,
+        publish=ground.publish,
+        company_id=mail.company_id,
+        language=mail.language,
+        lanes=mail.lanes,
+        tell=lanes.source.queued,
+    )
+    sender = MailSender(
+        store=ground.store,
+        clock=ground.clock,
+        cipher=ground.cipher,
+        gateway=ground.gateway,
+        renderer=Renderer(mail.sender, recipients(mail), read_texts(mail.templates), mail.console_url),
+        queue=queue,
+        terms=AttemptTerms(PROFILES[mail.retry_profile], attempt_limit(mail.timeout_seconds)),
+    )
+    return MailServices(queue, sender, lanes, mail.timeout_seconds, settings.fairness.at_once)
+
+
+def _lanes(settings: Settings, ground: MailGround) -> FairLanes:
+    lease = attempt_limit(settings.mail.timeout_seconds) + LOCK_MARGIN
+    needs = LaneNeeds(ground.store, ground.clock, lambda: uuid4().hex, lease)
+    return fair_lanes(settings.fairness, settings.mail.lanes, needs)
+
+
+def recipients(mail: MailSettings) -> Recipients:
+    """Who gets mail; where it does not leave, everybody has an address to look for in the folder."""
+    groups = {
+        Team.REGISTRATION: mail.to_registration,
+        Team.BILLING_MANAGEMENT: mail.to_billing_management,
+        Team.OPERATIONS: mail.to_operations,
+        OtherGroup.ADMINISTRATOR: mail.to_administrator,
+    }
+    named = {str(group): to if to or mail.leaves else (_local(group),) for group, to in groups.items()}
+    return Recipients(named, read_companies(mail.companies_file))
+
+
+def _local(group: str) -> str:
+    return f"{group.lower().replace('_', '-')}@localhost"

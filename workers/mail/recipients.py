@@ -1,0 +1,55 @@
+"""Who gets mail: the people of each group, and of each company."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from domain.catalog import Team
+from workers.config.mail import Address
+from workers.config.topic import SettingsError
+
+Addresses = tuple[str, ...]
+_COMPANIES: TypeAdapter[dict[str, list[Address]]] = TypeAdapter(dict[str, list[Address]])
+
+
+class OtherGroup(StrEnum):
+    """Groups that no decision names: whoever runs Reenvio, and the company that a mail is about."""
+
+    ADMINISTRATOR = "ADMINISTRATOR"
+    COMPANY = "COMPANY"
+
+
+GROUPS = frozenset({*Team, *OtherGroup})
+
+
+@dataclass(frozen=True, slots=True)
+class Recipients:
+    """Addresses by group and by company."""
+
+    groups: Mapping[str, Addresses] = field(default_factory=dict)
+    companies: Mapping[str, Addresses] = field(default_factory=dict)
+
+    def of(self, recipient: str, company_id: str) -> Addresses:
+        """The addresses of a recipient, which may be one itself; none where nobody is named."""
+        if "@" in recipient:
+            return (recipient,)
+        if recipient == OtherGroup.COMPANY:
+            return self.companies.get(company_id, ())
+        return self.groups.get(recipient, ())
+
+
+def read_companies(file: Path | None) -> Mapping[str, Addresses]:
+    """The addresses of companies, from a TOML file of lists: `company-1 = ["faturamento@..."]`."""
+    if file is None:
+        return {}
+    try:
+        given = tomllib.loads(file.read_text(encoding="utf-8"))
+        return {company: tuple(to) for company, to in _COMPANIES.validate_python(given).items()}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
+        raise SettingsError(
+            f'MAIL_COMPANIES_FILE: {file} cannot be used ({type(error).__name__}): write id = ["a@b.c"].'
+        ) from error

@@ -1,0 +1,188 @@
+"""One attempt to send one mail: begun in a commit, made without one, written down in another."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+import structlog
+
+from domain.mail.attempts import (
+    AttemptBegun,
+    AttemptTerms,
+    AttemptUnderWay,
+    MailDied,
+    MailOver,
+    MailWaits,
+    begin,
+    dead_letter_of,
+    fail,
+    succeed,
+)
+from domain.mail.codes import MailFailure
+from domain.mail.mail import Mail, MailContent, MailState, outbox_id
+from domain.mail.sending import MailAnswerLost, MailGateway, MailNotSent, MailResult, MailSent
+from domain.ports import Clock
+from persistence.encryption.cipher import Cipher
+from persistence.repositories.mails import mail_context, open_mail
+from persistence.store import Store, Transaction
+from workers.mail.queueing import MailQueue, MailRequest
+from workers.mail.recipients import OtherGroup
+from workers.mail.rendering import Renderer
+
+DEAD_LETTER = "dead-letter"
+"""The template of a notice about mail that died; one that dies itself makes no further notice."""
+SAID_AT_MOST = 1_000
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownMail:
+    """There is no such mail here."""
+
+
+Attempted = MailOver | MailDied | MailWaits | AttemptUnderWay | UnknownMail
+
+
+@dataclass(frozen=True, slots=True)
+class MailSender:
+    """Sends queued mail by a gateway."""
+
+    store: Store
+    clock: Clock
+    cipher: Cipher
+    gateway: MailGateway
+    renderer: Renderer
+    queue: MailQueue
+    terms: AttemptTerms
+
+    async def attempt(self, outbox_id: str) -> Attempted:
+        """Try once, if the mail is still to be sent and nobody is sending it."""
+        now = await self.clock.now()
+        begun = await self.store.run(lambda tx: self._begin(tx, outbox_id, now))
+        ended = await self._made(begun.mail, now) if isinstance(begun, AttemptBegun) else begun
+        self._tell(ended)
+        if isinstance(ended, MailDied):
+            await self._start_notices(ended.mail)
+        return ended
+
+    async def _made(self, mail: Mail, now: datetime) -> Attempted:
+        result = await self._send(mail, now)
+        ended = await self.clock.now()
+        return await self.store.run_until_written(lambda tx: self._settle(tx, mail, result, ended))
+
+    async def _begin(self, tx: Transaction, outbox_id: str, now: datetime) -> AttemptBegun | Attempted:
+        mail = await tx.mails.lock(outbox_id)
+        if mail is None:
+            return UnknownMail()
+        begun = begin(mail, self.terms, now)
+        if isinstance(begun, AttemptBegun):
+            open_mail(self.cipher, outbox_id, mail.sealed)  # without its key no attempt is spent
+            await tx.mails.save(begun.mail)
+        if isinstance(begun, MailDied):
+            return await self._bury(tx, begun, now)
+        return begun
+
+    async def _send(self, mail: Mail, now: datetime) -> MailResult:
+        content = open_mail(self.cipher, mail.outbox_id, mail.sealed)
+        rendered = self.renderer.render(mail, content, now)
+        if isinstance(rendered, MailFailure):
+            return MailNotSent(rendered)
+        return await self.gateway.send(rendered)
+
+    async def _settle(self, tx: Transaction, begun: Mail, result: MailResult, now: datetime) -> Attempted:
+        """Write down what came of it: that it was taken counts always, a failure if nobody went on since."""
+        mail = await tx.mails.lock(begun.outbox_id) or begun
+        match result:
+            case MailSent(message_id):
+                return await self._sent(tx, succeed(mail, message_id, now))
+            case MailNotSent(failure) | MailAnswerLost(failure):
+                return await self._failed(tx, mail, begun, failure, now)
+
+    async def _sent(self, tx: Transaction, mail: Mail) -> MailOver:
+        await tx.mails.save(mail)
+        await tx.dead_letters.remove([mail.outbox_id])
+        return MailOver(mail)
+
+    async def _failed(
+        self, tx: Transaction, mail: Mail, begun: Mail, failure: MailFailure, now: datetime
+    ) -> Attempted:
+        if mail.state is not MailState.PENDING:
+            return MailOver(mail)
+        if (mail.attempts, mail.round) != (begun.attempts, begun.round):
+            return AttemptUnderWay(mail.sending_until or now)
+        said = self._sealed(mail, failure.said)
+        after = fail(replace(mail, said=said), failure, self.terms.profile, now)
+        if isinstance(after, MailDied):
+            return await self._bury(tx, after, now)
+        await tx.mails.save(after.mail)
+        return after
+
+    def _sealed(self, mail: Mail, said: str) -> str | None:
+        if not said:
+            return None
+        return self.cipher.encrypt(said[:SAID_AT_MOST], context=mail_context(mail.outbox_id))
+
+    async def _bury(self, tx: Transaction, died: MailDied, now: datetime) -> MailDied:
+        """Move a mail to the dead letters, if they have room, and tell people of it."""
+        has_room = await tx.dead_letters.add(dead_letter_of(died.mail, now))
+        mail = replace(died.mail, dead_lettered_at=now if has_room else None)
+        await tx.mails.save(mail)
+        if mail.claim_id:
+            await tx.journal.write(mail.claim_id, "mail_dead_lettered", died.move.reason, now=now)
+        if mail.template != DEAD_LETTER:
+            for group in (OtherGroup.ADMINISTRATOR, OtherGroup.COMPANY):
+                await self._queue_notice(tx, mail, group, now)
+        return replace(died, mail=mail)
+
+    async def _queue_notice(self, tx: Transaction, mail: Mail, group: OtherGroup, now: datetime) -> None:
+        """At most one per group, company and hour: an outage of the mail server makes no flood of its own."""
+        if self.renderer.recipients.of(group, mail.company_id):
+            content = MailContent(group, DEAD_LETTER, self.queue.language, _facts(mail))
+            await self.queue.add(tx, MailRequest(_notice_id(mail, group, now), content, mail.company_id), now)
+
+    async def _start_notices(self, mail: Mail) -> None:
+        now = mail.last_failure_at or await self.clock.now()
+        ids = [_notice_id(mail, group, now) for group in OtherGroup]
+        found = [await self.store.look(lambda tx, one=one: tx.mails.find(one)) for one in ids]  # type: ignore[misc]
+        await self.queue.start([notice for notice in found if notice and notice.published_at is None], now)
+
+    def _tell(self, ended: Attempted) -> None:
+        match ended:
+            case MailWaits(mail, wait):
+                log.warning("mail_retry_scheduled", **_logged(mail), **self._schedule(wait))
+            case MailDied(mail, move):
+                log.warning("mail_dead_lettered", **_logged(mail), cause=move.cause, isRetryable=False)
+                if mail.dead_lettered_at is None:
+                    log.error("dead_letters_full", jobId=mail.outbox_id, advice="see `reenvio dlq stats`")
+            case MailOver(mail) if mail.state is MailState.SENT:
+                log.info("mail_sent", jobId=mail.outbox_id, lane=mail.lane, attempt=mail.attempts)
+            case _:
+                pass
+
+    def _schedule(self, wait: timedelta) -> dict[str, object]:
+        millis = wait // timedelta(milliseconds=1)
+        return {"maxAttempts": self.terms.profile.max_attempts, "nextRetryDelay": millis, "isRetryable": True}
+
+
+def _logged(mail: Mail) -> dict[str, object]:
+    """The fields of the document's log line."""
+    return {
+        "jobId": mail.outbox_id,
+        "companyId": mail.company_id,
+        "attempt": mail.attempts,
+        "errorCode": mail.last_failure_code,
+        "errorReason": mail.last_failure_reason,
+    }
+
+
+def _notice_id(mail: Mail, group: OtherGroup, now: datetime) -> str:
+    return outbox_id(DEAD_LETTER, group, mail.company_id, f"{now:%Y-%m-%dT%H}")
+
+
+def _facts(mail: Mail) -> dict[str, str]:
+    return {
+        "outboxId": mail.outbox_id,
+        "companyId": mail.company_id,
+        "failedAttempts": str(mail.attempts),
+        "code": mail.last_failure_code or "-",
+        "reason": mail.last_failure_reason or "-",
+    }

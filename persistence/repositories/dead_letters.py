@@ -18,12 +18,16 @@ ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7205759403792794)")
 
 @dataclass(frozen=True, slots=True)
 class WantedLetters:
-    """Which dead letters: of a code, of a company, moved before or since a moment; all unless it is said."""
+    """Which dead letters: of a code, of a company, moved before or since a moment; all unless it is said.
+
+    `on_its_way`: those that were brought back and have neither arrived nor failed since, or all but those.
+    """
 
     code: str | None = None
     company_id: str | None = None
     moved_before: datetime | None = None
     moved_since: datetime | None = None
+    on_its_way: bool | None = None
 
     def condition(self) -> ColumnElement[bool]:
         """The same as a condition on rows."""
@@ -36,6 +40,9 @@ class WantedLetters:
             wanted &= letters.c.moved_at < self.moved_before
         if self.moved_since is not None:
             wanted &= letters.c.moved_at >= self.moved_since
+        if self.on_its_way is not None:
+            at_rest = letters.c.redriven_at.is_(None)
+            wanted &= ~at_rest if self.on_its_way else at_rest
         return wanted
 
 
@@ -107,6 +114,14 @@ class DeadLetters:
         found: datetime | None = await self._connection.scalar(select(func.min(letters.c.moved_at)))
         return found
 
+    async def to_redrive(self, wanted: WantedLetters = ALL) -> Sequence[str]:
+        """The ids of those that may be brought back; the one that failed last comes last, so that letters
+        which fail again and again do not stand in the way of the others."""
+        at_rest = wanted.condition() & letters.c.redriven_at.is_(None)
+        query = select(letters.c.outbox_id).where(at_rest)
+        ordered = query.order_by(letters.c.last_failure_at, letters.c.outbox_id)
+        return list(await self._connection.scalars(ordered))
+
     async def redriven(self, outbox_ids: Collection[str], *, now: datetime) -> None:
         """Remember that these were sent on their way again."""
         these = among(self._connection, letters.c.outbox_id, outbox_ids)
@@ -118,8 +133,11 @@ class DeadLetters:
         return (await self._connection.execute(delete(letters).where(these))).rowcount
 
     async def expired(self, now: datetime, limit: int) -> Sequence[DeadLetter]:
-        """The letters whose time is over, those first whose time ended first."""
-        due = select(letters).where(letters.c.expires_at <= now)
+        """The letters whose time is over, those first whose time ended first.
+
+        Not those on their way: their mail arrives or fails within its day.
+        """
+        due = select(letters).where(letters.c.expires_at <= now, letters.c.redriven_at.is_(None))
         rows = await self._connection.execute(due.order_by(letters.c.expires_at).limit(limit))
         return [_letter(row) for row in rows]
 

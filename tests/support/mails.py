@@ -1,5 +1,7 @@
 """Mails and dead letters for tests, each about nobody in particular."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -7,9 +9,10 @@ from sqlalchemy import insert
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.mail.dead_letters import AT_MOST, DeadLetter
-from domain.mail.mail import MAIL_LIFE, Mail, MailContent, outbox_id
+from domain.mail.mail import MAIL_LIFE, Mail, MailContent, MailState, outbox_id
 from persistence.encryption.keys import cipher_of
 from persistence.repositories.mails import seal_mail
+from persistence.store import Store, Transaction
 from persistence.tables import dead_letters
 from tests.support.builders import NOW
 from tests.support.databases import KEYS
@@ -64,3 +67,19 @@ async def fill_dead_letters(database: AsyncEngine) -> None:
     ]  # fmt: skip
     async with database.begin() as connection:
         await connection.execute(insert(dead_letters), rows)
+
+
+async def keep_dead(store: Store, numbers: Iterable[int], **changes: Any) -> list[str]:
+    """Mails that have died, each with its dead letter and an address of its own; their ids, oldest first."""
+    async with store.transaction() as tx:
+        return [await _keep_dead(tx, number, changes) for number in numbers]
+
+
+async def _keep_dead(tx: Transaction, number: int, changes: dict[str, Any]) -> str:
+    content = replace(CONTENT, recipient=f"number-{number}@hospital.example")
+    mail = a_mail(number, content=content, state=MailState.FAILED, attempts=5, dead_lettered_at=NOW)
+    at = NOW + timedelta(milliseconds=number)
+    values = {"original_data": mail.sealed, "moved_at": at, "last_failure_at": at} | changes
+    await tx.mails.add(replace(mail, company_id=changes.get("company_id", mail.company_id)))
+    assert await tx.dead_letters.add(a_dead_letter(number, **values))
+    return mail.outbox_id

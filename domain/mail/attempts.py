@@ -103,8 +103,20 @@ def succeed(mail: Mail, message_id: str, now: datetime) -> Mail:
     )
 
 
-def dead_letter_of(mail: Mail, now: datetime) -> DeadLetter:
-    """What is kept of a mail that has died."""
+def dead_letter_of(mail: Mail, now: datetime, earlier: DeadLetter | None = None) -> DeadLetter:
+    """What is kept of a mail that has died.
+
+    One that died before, and was brought back in vain, never left: it keeps its place and its time to live,
+    and every attempt that failed counts.
+    """
+    letter = _letter_of(mail, now)
+    if earlier is None:
+        return letter
+    failed = earlier.failed_attempts + mail.attempts
+    return replace(letter, failed_attempts=failed, moved_at=earlier.moved_at, ttl=earlier.ttl)
+
+
+def _letter_of(mail: Mail, now: datetime) -> DeadLetter:
     return DeadLetter(
         outbox_id=mail.outbox_id,
         company_id=mail.company_id,

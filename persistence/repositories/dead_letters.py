@@ -12,18 +12,23 @@ from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
 from persistence.tables import dead_letters as letters
 
+AT_REST = letters.c.redriven_at.is_(None)
 ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7205759403792794)")
 """Who adds a dead letter on PostgreSQL counts alone: two could both find the last place free."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedLetters:
-    """Which dead letters: of a code, of a company, moved before or since a moment; all unless it is said."""
+    """Which dead letters: of a code, of a company, moved before or since a moment; all unless it is said.
+
+    `on_its_way`: those that were brought back and have neither arrived nor failed since, or all but those.
+    """
 
     code: str | None = None
     company_id: str | None = None
     moved_before: datetime | None = None
     moved_since: datetime | None = None
+    on_its_way: bool | None = None
 
     def condition(self) -> ColumnElement[bool]:
         """The same as a condition on rows."""
@@ -36,6 +41,8 @@ class WantedLetters:
             wanted &= letters.c.moved_at < self.moved_before
         if self.moved_since is not None:
             wanted &= letters.c.moved_at >= self.moved_since
+        if self.on_its_way is not None:
+            wanted &= ~AT_REST if self.on_its_way else AT_REST
         return wanted
 
 
@@ -107,19 +114,40 @@ class DeadLetters:
         found: datetime | None = await self._connection.scalar(select(func.min(letters.c.moved_at)))
         return found
 
+    async def to_redrive(
+        self, wanted: WantedLetters = ALL, *, failed_before: datetime | None = None
+    ) -> Sequence[str]:
+        """The ids of those that may be brought back; the one that failed last comes last, so that letters
+        which fail again and again do not stand in the way of the others."""
+        query = select(letters.c.outbox_id).where(wanted.condition(), AT_REST)
+        if failed_before is not None:
+            query = query.where(letters.c.last_failure_at <= failed_before)
+        ordered = query.order_by(letters.c.last_failure_at, letters.c.outbox_id)
+        return list(await self._connection.scalars(ordered))
+
+    async def failed_again(self, since: datetime) -> int:
+        """How many that were here before a moment have failed once more since."""
+        again = (letters.c.moved_at < since) & (letters.c.last_failure_at >= since)
+        query = select(func.count()).select_from(letters).where(again, AT_REST)
+        return await self._connection.scalar(query) or 0
+
     async def redriven(self, outbox_ids: Collection[str], *, now: datetime) -> None:
         """Remember that these were sent on their way again."""
         these = among(self._connection, letters.c.outbox_id, outbox_ids)
         await self._connection.execute(update(letters).where(these).values(redriven_at=now))
 
-    async def remove(self, outbox_ids: Collection[str]) -> int:
-        """Remove letters; how many there were."""
+    async def remove(self, outbox_ids: Collection[str], *, on_its_way: bool = True) -> int:
+        """Remove letters, or those of them that are not on their way; how many there were."""
         these = among(self._connection, letters.c.outbox_id, outbox_ids)
-        return (await self._connection.execute(delete(letters).where(these))).rowcount
+        which = these if on_its_way else these & AT_REST
+        return (await self._connection.execute(delete(letters).where(which))).rowcount
 
     async def expired(self, now: datetime, limit: int) -> Sequence[DeadLetter]:
-        """The letters whose time is over, those first whose time ended first."""
-        due = select(letters).where(letters.c.expires_at <= now)
+        """The letters whose time is over, those first whose time ended first.
+
+        Not those on their way: their mail arrives or fails within its day.
+        """
+        due = select(letters).where(letters.c.expires_at <= now, AT_REST)
         rows = await self._connection.execute(due.order_by(letters.c.expires_at).limit(limit))
         return [_letter(row) for row in rows]
 

@@ -86,6 +86,12 @@ class Mails:
         query = select(mails.c.state, func.count()).group_by(mails.c.state)
         return {MailState(state): number for state, number in await self._connection.execute(query)}
 
+    async def states(self, outbox_ids: Collection[str]) -> Mapping[str, MailState]:
+        """Where each of these stands; those that are not known are left out."""
+        these = among(self._connection, mails.c.outbox_id, outbox_ids)
+        query = select(mails.c.outbox_id, mails.c.state).where(these)
+        return {found: MailState(state) for found, state in await self._connection.execute(query)}
+
     async def _oldest(
         self, which: ColumnElement[bool], moment: ColumnElement[datetime | None], limit: int
     ) -> Sequence[Mail]:

@@ -34,6 +34,8 @@ ORDERS = {
     "probe": ("payer", "probe", PAYER),
     "hold": ("retention", "hold", CLAIM),
     "release": ("retention", "release", CLAIM),
+    "redrive": ("dlq", "redrive"),
+    "purge": ("dlq", "purge", "--older-than", "1"),
     "run": ("retention", "run"),
     "unlock": ("retention", "unlock", "42"),
 }

@@ -1,15 +1,19 @@
 """Mails and dead letters for tests, each about nobody in particular."""
 
-from datetime import timedelta
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import insert
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.mail.dead_letters import AT_MOST, DeadLetter
-from domain.mail.mail import MAIL_LIFE, Mail, MailContent, outbox_id
+from domain.mail.mail import MAIL_LIFE, Mail, MailContent, MailState, outbox_id
+from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of
 from persistence.repositories.mails import seal_mail
+from persistence.store import Store
 from persistence.tables import dead_letters
 from tests.support.builders import NOW
 from tests.support.databases import KEYS
@@ -64,3 +68,26 @@ async def fill_dead_letters(database: AsyncEngine) -> None:
     ]  # fmt: skip
     async with database.begin() as connection:
         await connection.execute(insert(dead_letters), rows)
+
+
+async def keep_dead(
+    store: Store, numbers: Iterable[int], *, cipher: Cipher = CIPHER, at: datetime = NOW, **changes: Any
+) -> list[str]:
+    """Mails that have died one after the other, each with its dead letter and an address of its own."""
+    async with store.transaction() as tx:
+        made = [_dead(number, cipher, at + timedelta(milliseconds=number), changes) for number in numbers]
+        for mail, letter in made:
+            await tx.mails.add(mail)
+            assert await tx.dead_letters.add(letter)
+    return [mail.outbox_id for mail, _ in made]
+
+
+def _dead(number: int, cipher: Cipher, at: datetime, changes: dict[str, Any]) -> tuple[Mail, DeadLetter]:
+    content = replace(CONTENT, recipient=f"number-{number}@hospital.example")
+    sealed = seal_mail(cipher, a_mail(number).outbox_id, content)
+    company = changes.get("company_id", "company-1")
+    mail = a_mail(
+        number, sealed=sealed, company_id=company, state=MailState.FAILED, attempts=5, dead_lettered_at=at
+    )
+    values = {"original_data": sealed, "moved_at": at, "last_failure_at": at} | changes
+    return mail, a_dead_letter(number, **values)

@@ -2,6 +2,7 @@
 
 SIGNED = {
     "claim": {"cancel", "review", "resolve"},
+    "dlq": {"redrive", "purge"},
     "payer": {"pause", "trip", "resume", "probe"},
 }
 UNCONFIRMED = {"resume", "probe"}

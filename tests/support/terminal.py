@@ -14,6 +14,7 @@ PROGRAM = """
 import typer
 from workers.cli.audit import audit_app
 from workers.cli.claim import claim_app
+from workers.cli.dlq import dlq_app
 from workers.cli.errors import plain_errors
 from workers.cli.payer import payer_app
 from workers.cli.relay import relay
@@ -22,6 +23,7 @@ from workers.cli.retention import retention_app
 app = typer.Typer(pretty_exceptions_enable=False)
 app.add_typer(audit_app, name="audit")
 app.add_typer(claim_app, name="claim")
+app.add_typer(dlq_app, name="dlq")
 app.add_typer(payer_app, name="payer")
 app.add_typer(retention_app, name="retention")
 app.command()(relay)

@@ -20,6 +20,7 @@ TARGETS = {
     "decide": "workers.cli.decide:decide_command",
     "claim": "workers.cli.claim:claim_app",
     "payer": "workers.cli.payer:payer_app",
+    "dlq": "workers.cli.dlq:dlq_app",
     "audit": "workers.cli.audit:audit_app",
     "retention": "workers.cli.retention:retention_app",
     "keys": "workers.cli.keys:keys_app",

@@ -1,7 +1,11 @@
 """The one door to the terminal: text of others is shown there, never obeyed."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 import typer
 from rich.console import Console
+from rich.progress import Progress, TextColumn
 
 from domain.legible import printable
 
@@ -19,3 +23,32 @@ def counted(number: int, noun: str) -> str:
 def say(console: Console, message: str) -> None:
     """The same on a console: no markup, no colours, no wrapping."""
     console.print(printable(message), markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    """A progress bar on a terminal; elsewhere a line whenever its words change.
+
+    What it gives is called with how many are done, and with some words.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _lines_of(console, what, total)
+        return
+    with Progress(
+        *Progress.get_default_columns(), TextColumn("{task.fields[words]}"), console=console
+    ) as shown:
+        task = shown.add_task(what, total=total, words="")
+        yield lambda done, words: shown.update(task, completed=done, words=printable(words))
+
+
+def _lines_of(console: Console, what: str, total: int) -> Callable[[int, str], None]:
+    last = ""
+
+    def advance(done: int, words: str) -> None:
+        nonlocal last
+        if words != last:
+            last = words
+            say(console, f"{what}: {done} of {total}, {words}")
+
+    return advance

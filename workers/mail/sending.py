@@ -123,7 +123,8 @@ class MailSender:
 
     async def _bury(self, tx: Transaction, died: MailDied, now: datetime) -> MailDied:
         """Move a mail to the dead letters, if they have room, and tell people of it."""
-        has_room = await tx.dead_letters.add(dead_letter_of(died.mail, now))
+        earlier = await tx.dead_letters.find(died.mail.outbox_id)
+        has_room = await tx.dead_letters.add(dead_letter_of(died.mail, now, earlier))
         mail = replace(died.mail, dead_lettered_at=now if has_room else None)
         await tx.mails.save(mail)
         if mail.claim_id:

@@ -1,0 +1,193 @@
+"""`reenvio dlq`: dead letters are found, counted, exported by the document's names, removed on record."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from domain.mail.mail import MailState
+from persistence.store import Store
+from tests.support.mails import a_dead_letter, a_mail, keep_dead
+from tests.support.terminal import Terminal, terminal
+
+__all__ = ["terminal"]
+WHY = ("--reason", "the mail server was mended")
+NOBODY = "127.0.0.1:1"
+FIELDS = [
+    "jobId", "outboxId", "companyId", "originalData", "failedAttempts", "lastFailureReason",
+    "lastFailureCode", "lastFailureTimestamp", "enqueuedAt", "movedToDLQAt", "ttl",
+]  # fmt: skip
+on_sqlite = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+
+
+def ago(**amount: float) -> datetime:
+    return datetime.now(UTC) - timedelta(**amount)
+
+
+async def keep_some(store: Store) -> None:
+    """Three of 421, of which one is old; two of 550 of another company."""
+    await keep_dead(store, [1, 2], moved_at=ago(minutes=10))
+    await keep_dead(store, [3], moved_at=ago(days=2))
+    await keep_dead(store, [4, 5], moved_at=ago(hours=5), last_failure_code="550", company_id="company-2")
+
+
+async def orders(database: AsyncEngine) -> list[tuple[str, str]]:
+    async with database.connect() as connection:
+        rows = await connection.execute(text("SELECT action, reason FROM operator_orders ORDER BY order_id"))
+        return [(row[0], row[1]) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("options", "numbers"),
+    [
+        ((), [3, 4, 5, 1, 2]),
+        (("--code", "550"), [4, 5]),
+        (("--company", "company-1"), [3, 1, 2]),
+        (("--older-than", "1"), [3]),
+        (("--older-than", "4h", "--newer-than", "1", "--code", "550"), [4, 5]),
+    ],
+    ids=lambda value: " ".join(map(str, value)),
+)
+async def test_letters_are_listed_by_code_company_and_age(
+    terminal: Terminal, store: Store, options: tuple[str, ...], numbers: list[int]
+) -> None:
+    await keep_some(store)
+    code, out, _ = await terminal.run("dlq", "list", *options)
+    shown = {line.split()[0] for line in out.splitlines()[1:]}
+    assert (code, shown) == (0, {a_mail(number).outbox_id for number in numbers})
+
+
+@on_sqlite
+@pytest.mark.parametrize("age", ["8", "8d", "soon", "-1", "99999999999999999999d"])
+async def test_an_age_that_no_letter_can_have_is_refused(terminal: Terminal, age: str) -> None:
+    code, _, err = await terminal.run("dlq", "purge", "--older-than", age, *WHY, "--yes")
+    assert code == 2
+    assert "--older-than" in err
+
+
+async def test_stats_answer_the_runbooks_questions(terminal: Terminal, store: Store) -> None:
+    await keep_some(store)
+    _, out, _ = await terminal.run("dlq", "stats")
+    assert "5 dead letters of at most 10000, 0 of them on their way again." in out
+    assert "2 came in the last hour; 0.2 an hour over the last day." in out
+    counts = [line.split() for line in out.splitlines()[-6:]]
+    assert counts == [
+        ["code", "letters"], ["421", "3"], ["550", "2"],
+        ["company", "letters"], ["company-1", "3"], ["company-2", "2"],
+    ]  # fmt: skip
+    _, of_one, _ = await terminal.run("dlq", "stats", "--code", "550")
+    assert "2 dead letters of" in of_one
+    assert "421" not in of_one
+
+
+@on_sqlite
+async def test_stats_say_when_the_documents_alerts_are_due(terminal: Terminal, store: Store) -> None:
+    await keep_dead(store, range(50))
+    await keep_dead(store, range(50, 100), company_id="company-2")
+    _, out, _ = await terminal.run("dlq", "stats")
+    assert "More than" not in out
+    await keep_dead(store, [100])
+    _, out, _ = await terminal.run("dlq", "stats")
+    assert "More than 100: look for a cause" in out
+    assert "More than 50 of one company: company-1 has 51." in out
+
+
+@on_sqlite
+async def test_show_tells_all_but_what_the_mail_was_to_say(terminal: Terminal, store: Store) -> None:
+    [dead] = await keep_dead(store, [1], moved_at=ago(hours=1))
+    code, out, _ = await terminal.run("dlq", "show", dead)
+    assert code == 0
+    assert all(name in out for name in FIELDS if name != "originalData")
+    assert "SMTP 421: service not available" in out
+    assert "number-1@" not in out
+    code, _, err = await terminal.run("dlq", "show", "nobody's")
+    assert (code, "There is no dead letter nobody's" in err) == (1, True)
+
+
+async def test_an_export_has_the_eleven_fields_and_keeps_the_data_sealed(
+    terminal: Terminal, store: Store, database: AsyncEngine
+) -> None:
+    await keep_some(store)
+    code, out, _ = await terminal.run("dlq", "export", "--code", "421")
+    exported = [json.loads(line) for line in out.splitlines()]
+    assert (code, len(exported)) == (0, 3)
+    assert {tuple(one) for one in exported} == {tuple(FIELDS)}
+    assert {tuple(one["originalData"]) for one in exported} == {("sealed",)}
+    assert "hospital.example" not in out
+    assert await orders(database) == []
+
+
+async def test_an_export_with_data_is_on_record_with_who_and_why(
+    terminal: Terminal, store: Store, database: AsyncEngine
+) -> None:
+    await keep_dead(store, [1])
+    code, _, err = await terminal.run("dlq", "export", "--with-data")
+    assert (code, "--reason" in err) == (2, True)
+    code, out, _ = await terminal.run("dlq", "export", "--with-data", *WHY)
+    assert json.loads(out)["originalData"] == {
+        "to": "number-1@hospital.example",
+        "template": "max-retries-exceeded",
+        "language": "pt",
+        "data": {"claimId": "CLM-001-1"},
+    }
+    assert await orders(database) == [("dlq export of 1", WHY[1])]
+
+
+@pytest.mark.parametrize("command", [("redrive",), ("purge", "--older-than", "0")], ids=" ".join)
+async def test_nothing_is_done_where_nobody_can_be_asked_and_nobody_said_yes(
+    terminal: Terminal, store: Store, database: AsyncEngine, command: tuple[str, ...]
+) -> None:
+    await keep_some(store)
+    code, out, err = await terminal.run("dlq", *command, *WHY, ZEEBE_ADDRESS=NOBODY, COLUMNS="200")
+    assert (code, out) == (2, "")
+    assert "5 dead letters to be" in err
+    assert "421 3, 550 2" in err
+    assert "--yes" in err
+    assert await orders(database) == []
+    assert await store.look(lambda tx: tx.dead_letters.count()) == 5
+
+
+async def test_a_purge_removes_what_is_old_enough_and_not_on_its_way(
+    terminal: Terminal, store: Store, database: AsyncEngine
+) -> None:
+    await keep_some(store)
+    await store.run(lambda tx: tx.dead_letters.redriven([a_mail(4).outbox_id], now=ago(minutes=1)))
+    code, out, err = await terminal.run("dlq", "purge", "--older-than", "4h", *WHY, "--yes")
+    assert (code, out) == (0, "2 dead letters removed.\n")
+    assert "By code: 421 1, 550 1. This cannot be undone." in err
+    left = await store.look(lambda tx: tx.dead_letters.list())
+    assert {one.outbox_id for one in left} == {a_mail(number).outbox_id for number in (1, 2, 4)}
+    assert await orders(database) == [("dlq purge of 2", WHY[1])]
+    purged = await store.look(lambda tx: tx.mails.find(a_mail(3).outbox_id))
+    assert purged is not None
+    assert purged.state is MailState.FAILED
+
+
+@on_sqlite
+async def test_a_redrive_names_the_letters_that_cannot_be_sent_again(
+    terminal: Terminal, store: Store
+) -> None:
+    await keep_dead(store, [1])
+    given = ("dlq", "redrive", a_mail(1).outbox_id, a_mail(2).outbox_id, *WHY, "--yes")
+    code, _, err = await terminal.run(*given, ZEEBE_ADDRESS=NOBODY)
+    assert (code, a_mail(2).outbox_id in err, a_mail(1).outbox_id in err) == (1, True, False)
+
+
+@on_sqlite
+async def test_without_letters_every_command_says_so(terminal: Terminal) -> None:
+    for command in (("list",), ("redrive", *WHY, "--yes"), ("purge", "--older-than", "0", *WHY, "--yes")):
+        code, out, _ = await terminal.run("dlq", *command, ZEEBE_ADDRESS=NOBODY)
+        assert (code, out) == (0, "No dead letters.\n")
+
+
+@on_sqlite
+async def test_a_filter_about_a_person_is_on_record_without_it(
+    terminal: Terminal, store: Store, database: AsyncEngine
+) -> None:
+    async with store.transaction() as tx:
+        await tx.dead_letters.add(a_dead_letter(1, company_id="ana@company.example"))
+    await terminal.run("dlq", "purge", "--older-than", "0", "--company", "ana@company.example", *WHY, "--yes")
+    [(action, _)] = await orders(database)
+    assert "ana@" not in action

@@ -1,0 +1,205 @@
+"""`reenvio dlq redrive | purge`: send dead letters again, or remove them."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+
+from domain.mail.dead_letters import AT_MOST
+from domain.mail.redrive import (
+    FIRST_WAVE,
+    PER_MINUTE,
+    STOP_PERCENT,
+    FailsAgain,
+    NothingHappens,
+    RedriveDone,
+    RedriveEnd,
+    RedriveTerms,
+)
+from persistence.repositories.dead_letters import WantedLetters
+from persistence.store import Store
+from workers.app.cluster import clock_here
+from workers.app.composition import App
+from workers.cli.application import with_app, with_trail
+from workers.cli.dlq_options import (
+    NONE_HERE,
+    STOPPED,
+    CodeOption,
+    CompanyOption,
+    NewerOption,
+    OlderOption,
+    listed,
+    order_name,
+    read_age,
+    refuse,
+    wanted_letters,
+)
+from workers.cli.operator import (
+    FOR_GOOD,
+    ByOption,
+    ReasonOption,
+    Subject,
+    YesOption,
+    asked,
+    ordered,
+    require_reason,
+)
+from workers.cli.output import bar, counted, tell
+from workers.config.settings import read_settings
+from workers.mail.dead_letters import move_in
+from workers.mail.redrive import Redrive, RedriveTally
+from workers.upkeep.dead_letters import purge_letters
+
+RESUME = "What is on its way goes on by itself; run the same command again for the rest."
+LettersArgument = Annotated[
+    list[str] | None, typer.Argument(help="These alone; all that fit the options when left out.")
+]
+
+
+def redrive(
+    letters: LettersArgument = None,
+    code: CodeOption = None,
+    company: CompanyOption = None,
+    older_than: OlderOption = None,
+    newer_than: NewerOption = None,
+    per_minute: Annotated[
+        int, typer.Option(min=1, max=60_000, help="At most so many a minute.")
+    ] = PER_MINUTE,
+    first: Annotated[int, typer.Option(min=1, max=AT_MOST, help="So many first; then twice.")] = FIRST_WAVE,
+    stop_percent: Annotated[
+        int, typer.Option(min=0, max=100, help="Stop when more than this share of a wave fails again.")
+    ] = STOP_PERCENT,
+    reason: ReasonOption = None,
+    by: ByOption = None,
+    yes: YesOption = False,
+) -> None:
+    """Send dead letters again, a few first, then more; stops by itself when they fail again."""
+    require_reason(reason)
+    terms = RedriveTerms(first, per_minute, stop_percent)
+
+    async def go(app: App) -> None:
+        now = await app.clock.now()
+        wanted = wanted_letters(now, code, company, (older_than, newer_than))
+        ids = await _chosen(app.store, wanted, letters)
+        if not ids:
+            tell(await _nothing_to_redrive(app.store, wanted))
+            return
+        given = asked(await _preview(app.store, wanted, ids, terms), reason, by, yes=yes)
+        async with ordered(app.store, order_name("redrive", wanted, len(ids)), Subject(), given, now):
+            tally, end = await _redriven(app, ids, terms)
+        tell(_told(tally, end))
+        raise typer.Exit(0 if isinstance(end, RedriveDone) else STOPPED)
+
+    with_app(go)
+
+
+async def _chosen(store: Store, wanted: WantedLetters, named: Sequence[str] | None) -> list[str]:
+    found = list(await store.look(lambda tx: tx.dead_letters.to_redrive(wanted)))
+    if not named:
+        return found
+    if unknown := [name for name in named if name not in found]:
+        refuse(f"Not among the dead letters that can be sent again: {', '.join(unknown)}. Nothing was done.")
+    return [one for one in found if one in set(named)]
+
+
+async def _nothing_to_redrive(store: Store, wanted: WantedLetters) -> str:
+    going = await store.look(lambda tx: tx.dead_letters.count(replace(wanted, on_its_way=True)))
+    return f"Nothing to send again; {going} on their way." if going else NONE_HERE
+
+
+async def _preview(store: Store, wanted: WantedLetters, ids: Sequence[str], terms: RedriveTerms) -> str:
+    """What would go, by code and company, and how."""
+    at_rest = replace(wanted, on_its_way=False)
+    async with store.reading() as tx:
+        codes, companies = await tx.dead_letters.by_code(at_rest), await tx.dead_letters.by_company(at_rest)
+        going = await tx.dead_letters.count(replace(wanted, on_its_way=True))
+    lines = [f"{counted(len(ids), 'dead letter')} to be sent again, {terms.wave_size(1)} first."]
+    lines.append(
+        f"At most {terms.per_minute} a minute; ends when over {terms.stop_percent} % of a wave fail."
+    )
+    if len(ids) == sum(number for _, number in codes):
+        lines.append(f"By code: {listed(codes)}. By company: {listed(companies)}.")
+    if going:
+        lines.append(f"{going} more are on their way since an earlier redrive, and left alone.")
+    return "\n".join(lines)
+
+
+async def _redriven(app: App, ids: Sequence[str], terms: RedriveTerms) -> tuple[RedriveTally, RedriveEnd]:
+    seen = RedriveTally(len(ids))
+    with bar("Sending again", len(ids)) as advance:
+
+        def watch(tally: RedriveTally) -> None:
+            nonlocal seen
+            seen = tally
+            advance(tally.sent + tally.failed + tally.passed_over, _wave_line(tally))
+
+        try:
+            return await Redrive(app.store, app.mail.queue, app.clock, asyncio.sleep, terms, watch).run(ids)
+        except asyncio.CancelledError:
+            tell(f"Cut off. {_sums(seen)} {RESUME}", err=True)
+            raise
+
+
+def _wave_line(tally: RedriveTally) -> str:
+    return (
+        f"wave {tally.wave.number} of {tally.wave.size}: {tally.wave.sent} sent, {tally.wave.failed} failed"
+    )
+
+
+def _sums(tally: RedriveTally) -> str:
+    parts = {
+        "sent": tally.sent,
+        "failed again": tally.failed,
+        "on their way": tally.wave.under_way,
+        "not ours any more": tally.passed_over,
+        "left": tally.left,
+    }
+    return ", ".join(f"{number} {what}" for what, number in parts.items() if number) + "."
+
+
+def _told(tally: RedriveTally, end: RedriveEnd) -> str:
+    match end:
+        case RedriveDone():
+            return f"Done: {_sums(tally)}"
+        case FailsAgain(wave):
+            why = f"{wave.failed} of {wave.size} in wave {wave.number} failed again"
+            return f"Stopped, as {why}: {_sums(tally)} See `reenvio dlq stats`, mend the cause. {RESUME}"
+        case NothingHappens():
+            return f"Stopped, as nothing happens: {_sums(tally)} Is a worker running? {RESUME}"
+
+
+def purge(
+    older_than: Annotated[
+        timedelta, typer.Option("--older-than", parser=read_age, metavar="DAYS", help="Here for longer.")
+    ],
+    code: CodeOption = None,
+    company: CompanyOption = None,
+    reason: ReasonOption = None,
+    by: ByOption = None,
+    yes: YesOption = False,
+) -> None:
+    """Remove dead letters before their seven days are over; not those on their way. Export them first."""
+    require_reason(reason)
+    settings = read_settings()
+
+    async def go(store: Store) -> None:
+        now = await clock_here(settings, store).now()
+        wanted = replace(wanted_letters(now, code, company, (older_than, None)), on_its_way=False)
+        async with store.reading() as tx:
+            number, codes = await tx.dead_letters.count(wanted), await tx.dead_letters.by_code(wanted)
+        if not number:
+            tell(NONE_HERE)
+            return
+        what = f"{counted(number, 'dead letter')} to be removed. By code: {listed(codes)}. {FOR_GOOD}"
+        given = asked(what, reason, by, yes=yes)
+        async with ordered(store, order_name("purge", wanted, number), Subject(), given, now):
+            with bar("Removing", number) as advance:
+                gone = await purge_letters(store, wanted, lambda done: advance(done, ""))
+        tell(f"{counted(gone, 'dead letter')} removed.")
+        if moved := await move_in(store, now):
+            tell(f"{counted(moved, 'mail')} that had found no room moved in.")
+
+    with_trail(go, settings)

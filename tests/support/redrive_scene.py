@@ -24,7 +24,6 @@ from workers.mail.queueing import LEFT_BEHIND
 LOOK_SECONDS, PATIENCE_SECONDS = 0.05, 120.0
 WHY = ("--reason", "the mail server was mended")
 NO_MAILBOX = Reply("550 5.1.1 no such mailbox")
-FAST = {"per_minute": 100_000, "company_per_minute": 100_000}
 PEOPLE = ("people@hospital.example",)
 
 
@@ -91,7 +90,7 @@ async def redrive_scene(
     """The scene on a running broker, with an SQLite file and a key of its own."""
     async with mail_server(Mailbox()) as mailbox:
         address = sqlite_url(folder / "test.db")
-        fairness = FairnessSettings(at_once=at_once, company_at_once=at_once, **FAST)
+        fairness = _without_a_pace(at_once)
         settings = Settings(home=folder, database_url=address, mail=_mail(mailbox.port), fairness=fairness)
         await migrate_database(settings)
         made_cipher(folder)
@@ -100,6 +99,13 @@ async def redrive_scene(
             await app.deploy()
             async with _working(app):
                 yield RedriveScene(app, mailbox, given)
+
+
+def _without_a_pace(at_once: int) -> FairnessSettings:
+    """No pace but that of the server."""
+    return FairnessSettings(
+        at_once=at_once, company_at_once=at_once, per_minute=100_000, company_per_minute=100_000
+    )
 
 
 def _mail(port: int) -> MailSettings:

@@ -1,4 +1,4 @@
-"""`reenvio dlq`: dead letters are found, counted, exported under the document's names, and removed on record."""
+"""`reenvio dlq`: dead letters are found, counted, exported by the document's names, removed on record."""
 
 import json
 from datetime import UTC, datetime, timedelta

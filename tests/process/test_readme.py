@@ -55,6 +55,7 @@ def test_make_demo_ends_by_itself_with_every_claim_as_expected(reader: Mapping[s
     assert "Every claim and its fate" in shown
     assert shown.count(" yes") >= 20
     assert "operadora-sul takes claims again" in shown
+    assert re.search(r"The mail server: (\d+) of \1 notices arrived", shown)
     assert shown.splitlines()[-1].endswith("none twice.")
 
 
@@ -72,6 +73,7 @@ def test_make_up_serves_claims_until_it_is_interrupted(reader: Mapping[str, str]
         assert "PRACTICE:" in run(blocks()[4], reader)
     assert "worker_stopped" in log.read_text()
     assert "PRACTICE: no payers are set" in log.read_text()
+    assert "MAIL: no mail server is set" in log.read_text()
 
 
 @contextmanager

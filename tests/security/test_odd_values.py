@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from math import inf, nan
 from types import MappingProxyType
 
 import pytest
 
 from bpmn.names import Header, PolicyHeader, Variable
+from domain.mail.mail import MailState
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.store import Store
 from tests.support import job_samples
+from tests.support.mails import a_mail
 from tests.support.services import services
 from workers.jobs import all_handlers
 from workers.runtime import Complete, Incident, Job, Throw
@@ -74,6 +77,7 @@ async def test_a_header_that_no_column_holds_is_an_incident_that_names_it(
 
 @pytest.mark.parametrize("value", NO_KEYS)
 async def test_a_number_that_is_no_job_key_is_not_taken_for_one(store: Store, value: object) -> None:
+    await store.run(lambda tx: tx.mails.add(a_mail(state=MailState.SENT, enqueued_at=datetime.now(UTC))))
     for place, handler in enumerate(handlers(store)):
         given = job(handler, 70 + place, {"resolvedJobKey": value, "claimId": f"CLM-D-{place}"})
         outcome = await run_handler(handler, given)

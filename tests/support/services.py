@@ -2,17 +2,33 @@
 
 from typing import Any
 
+from domain.mail.attempts import AttemptTerms
+from domain.mail.retry import DEFAULT_PROFILE, PROFILES
+from domain.ports import Clock
 from gateways.clock import WallClock
+from gateways.mail.smtp import SmtpMail, SmtpServer
 from gateways.practice.scripted import Script, ScriptedPayer
+from gateways.zeebe.commands import ProcessMessage
+from persistence.encryption.cipher import Cipher
 from persistence.store import Store
 from workers.jobs.services import Services
+from workers.mail.queueing import MailQueue
+from workers.mail.recipients import Recipients
+from workers.mail.rendering import Renderer
+from workers.mail.sending import MailSender
+from workers.mail.services import MailServices, attempt_limit
 from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
 from workers.policy import load_policy
 
+NOBODY = "nobody@hospital.example"
+
 
 def services(store: Store, **given: Any) -> Services:
-    """A practice payer, the packaged policy, the wall's clock and nobody to wake, unless given."""
+    """A practice payer, the packaged policy, the wall's clock and nobody to wake, unless given.
+
+    Where there is a cipher, mail is queued, and its server is away.
+    """
     limits = given.get("payer_limits", LimitsByPayer())
     plain: dict[str, Any] = {
         "payer": ScriptedPayer(Script()),
@@ -21,4 +37,19 @@ def services(store: Store, **given: Any) -> Services:
         "waker": Waker(store, limits),
         "payer_limits": limits,
     }
-    return Services(store=store, **(plain | given))
+    together = plain | given
+    if cipher := given.get("cipher"):
+        together = {"mail": _mail(store, together["clock"], cipher)} | together
+    return Services(store=store, **together)
+
+
+def _mail(store: Store, clock: Clock, cipher: Cipher) -> MailServices:
+    queue = MailQueue(store, cipher, _taken, "hospital")
+    gateway = SmtpMail(SmtpServer("127.0.0.1", 1, NOBODY, "none"))
+    terms = AttemptTerms(PROFILES[DEFAULT_PROFILE], attempt_limit(20))
+    sender = MailSender(store, clock, cipher, gateway, Renderer(NOBODY, Recipients()), queue, terms)
+    return MailServices(queue, sender)
+
+
+async def _taken(_message: ProcessMessage) -> bool:
+    return True

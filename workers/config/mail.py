@@ -12,6 +12,7 @@ from domain.mail.retry import DEFAULT_PROFILE, PROFILES
 from workers.config.topic import SettingsError, Topic
 
 _ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~\-]{1,64}@[A-Za-z0-9.\-]{1,190}", re.ASCII)
+COMPANY_ID = r"^[A-Za-z0-9][A-Za-z0-9._\-]{0,63}$"
 LANES_AT_MOST = 1_024
 NOBODY = "reenvio@localhost"
 """The sender of mail that stays on this machine."""
@@ -63,7 +64,7 @@ class MailSettings(Topic):
     to_operations: AddressList = ()
     to_administrator: AddressList = ()
     companies_file: Path | None = None
-    company_id: str = Field(default="hospital", pattern=r"^[A-Za-z0-9][A-Za-z0-9._\-]{0,63}$")
+    company_id: str = Field(default="hospital", pattern=COMPANY_ID)
     language: Literal["pt", "en"] = "pt"
     templates: Path | None = None
     console_url: Annotated[str, AfterValidator(_is_web_address)] | None = Field(

@@ -48,10 +48,9 @@ async def run_demo(console: Console, broker: engine.RunningEngine, settings: Set
                 await until_mail_is_out(app.store)
             finally:
                 await asyncio.to_thread(worker.stop)  # meanwhile the payers go on answering it
-            unexpected = await _conclude(console, app, simulator.ledger, cast)
             queued = await app.store.look(lambda tx: tx.mails.by_state())
             console.print(mail_line(queued, mailbox))
-            return unexpected + not_arrived(queued, mailbox)
+            return await _conclude(console, app, simulator.ledger, cast) + not_arrived(queued, mailbox)
 
 
 def _with_payers(settings: Settings, payers: str) -> Settings:

@@ -6,20 +6,25 @@ from typing import Annotated, assert_never
 from pydantic import AfterValidator, Field
 
 from bpmn.names import ErrorCode, JobType, Variable
+from domain.check_digits import holds_personal
 from domain.mail.attempts import AttemptUnderWay, MailDied, MailOver, MailWaits
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
+from workers.config.mail import COMPANY_ID
 from workers.jobs.services import Services
 from workers.mail.queueing import MailQueue, MailRequest
 from workers.mail.recipients import GROUPS
 from workers.mail.sending import Attempted, UnknownMail
-from workers.policy.overrides import REMEDY
-from workers.runtime.handler import ClaimText, JobHandler, JobInput, ShortText, typed
+from workers.runtime.handler import ClaimText, JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome, Postpone, Throw
 
 ASK_AGAIN = timedelta(seconds=1)
 LOCK_MARGIN = timedelta(seconds=30)
-NO_MAIL = "mail is not set up in this worker: see docs/mail.md"
+NO_MAIL = "mail is not set up in this worker (docs/mail.md). Set it up, restart it, then retry in Operate."
+UNKNOWN = (
+    "send-email: the mail of this outboxId is not in this worker's database. See that DATABASE_URL names the "
+    "one in which it was queued, then retry in Operate."
+)
 
 
 def _is_group(text: str) -> str:
@@ -28,13 +33,19 @@ def _is_group(text: str) -> str:
     return text
 
 
+def _is_nobodys(text: str) -> str:
+    if holds_personal(text):
+        raise ValueError("must hold no person's number")
+    return text
+
+
 class QueueInput(JobInput):
     """Whom to write to, which text, and what it is about."""
 
     recipient_group: Annotated[str, AfterValidator(_is_group)]
-    template: Annotated[ShortText, Field(min_length=1)]
+    template: Annotated[str, Field(pattern=r"^[a-z][a-z0-9\-]{0,63}$")]
     claim_id: ClaimText | None = None
-    company_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._\-]{0,63}$")] | None = None
+    company_id: Annotated[str, Field(pattern=COMPANY_ID), AfterValidator(_is_nobodys)] | None = None
 
 
 class SendInput(JobInput):
@@ -48,7 +59,7 @@ def queue_email(services: Services) -> JobHandler:
 
     async def handle(job: Job, given: QueueInput) -> Outcome:
         if services.mail is None:
-            return Incident(f"{job.type}: {NO_MAIL}. {REMEDY}")
+            return Incident(f"{job.type}: {NO_MAIL}", is_undone=True)
         queue, now = services.mail.queue, await services.clock.now()
         request = _request(queue, job, given)
         mail = await services.store.run(lambda tx: queue.add(tx, request, now))
@@ -81,7 +92,7 @@ def send_email(services: Services, lane: str) -> JobHandler:
 
     async def handle(job: Job, given: SendInput) -> Outcome:
         if services.mail is None:
-            return Incident(f"{job.type}: {NO_MAIL}. {REMEDY}")
+            return Incident(f"{job.type}: {NO_MAIL}", is_undone=True)
         attempted = await services.mail.sender.attempt(given.outbox_id)
         return await _outcome(attempted, services)
 
@@ -93,6 +104,7 @@ def send_email(services: Services, lane: str) -> JobHandler:
         lock=time_limit + LOCK_MARGIN,
         time_limit=time_limit,
         at_once=services.mail.at_once if services.mail else 5,
+        never_cut_short=True,
     )
 
 
@@ -109,6 +121,6 @@ async def _outcome(attempted: Attempted, services: Services) -> Outcome:
             left = max(until - await services.clock.now(), timedelta())
             return Postpone("Another worker is sending this mail.", left + ASK_AGAIN)
         case UnknownMail():
-            return Incident(f"There is no such mail in this database (outboxId). {REMEDY}")
+            return Incident(UNKNOWN, is_undone=True)
         case _:
             assert_never(attempted)

@@ -4,7 +4,7 @@ When that gets lost, the mail is left PENDING without a start: `start_left_behin
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -79,13 +79,14 @@ class MailQueue:
     async def start_left_behind(self, now: datetime) -> int:
         """Ask for those whose message, or whose process, got lost; how many there were.
 
-        One whose time is over although its process was asked for has none any more: it is sent nowhere, but
-        dies with its reason.
+        One whose time is over although its process was asked for has none any more, or waits in a lane that
+        nobody serves since there are fewer: it is sent nowhere, but dies with its reason.
         """
         before = now - LEFT_BEHIND
         waiting = await self.store.look(lambda tx: tx.mails.not_started(before, AT_ONCE))
         overdue = await self.store.look(lambda tx: tx.mails.overdue(before, AT_ONCE))
-        return await self.start([*waiting, *overdue], now)
+        served = [replace(mail, lane=lane_of(mail.company_id, self.lanes)) for mail in overdue]
+        return await self.start([*waiting, *served], now)
 
     async def _is_started(self, mail: Mail) -> bool:
         variables = {

@@ -4,6 +4,7 @@ import pytest
 
 from tests.contract.persistence import (
     test_claim_states,
+    test_dead_letters,
     test_decisions,
     test_idempotency,
     test_outbox,
@@ -15,6 +16,7 @@ from tests.support.database_roles import found_in, url_for_workers
 __all__ = ["url_for_workers"]
 EVERY_DAY = (
     test_claim_states,
+    test_dead_letters,
     test_decisions,
     test_idempotency,
     test_outbox,

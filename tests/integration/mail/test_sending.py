@@ -291,6 +291,12 @@ async def test_when_the_dead_letters_are_full_the_mail_stays_failed_with_its_rea
         assert (mail.outbox_id, mail.last_failure_reason) == (MAIL, "SMTP 554: transaction failed")
 
 
+WRONG = [
+    *({"recipientGroup": "everybody"}, {"template": ""}, {"template": "Maria da Silva"}),
+    *({"companyId": "a b"}, {"companyId": "529.982.247-25"}, {"claimId": "x"}),
+]
+
+
 async def test_a_process_asks_for_a_mail_once_per_job(store: Store) -> None:
     async with mail_stage(store, Mailbox()) as stage:
         asked: dict[str, Any] = {
@@ -306,9 +312,7 @@ async def test_a_process_asks_for_a_mail_once_per_job(store: Store) -> None:
         assert await stage.send(first.variables["outboxId"]) == SENT
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"recipientGroup": "everybody"}, {"template": ""}, {"companyId": "a b"}, {"claimId": "x"}]
-)
+@pytest.mark.parametrize("wrong", WRONG)
 async def test_a_request_that_does_not_fit_is_an_incident(store: Store, wrong: dict[str, str]) -> None:
     async with mail_stage(store, Mailbox()) as stage:
         good: dict[str, Any] = {"recipientGroup": "OPERATIONS", "template": "permanent-error"}

@@ -110,3 +110,10 @@ def test_a_file_of_companies_that_does_not_fit_is_refused(tmp_path: Path, text: 
     file.write_text(text, encoding="utf-8")
     with pytest.raises(SettingsError, match="MAIL_COMPANIES_FILE"):
         read_companies(file)
+
+
+def test_every_mail_setting_is_in_the_operators_table() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "operator.md").read_text(encoding="utf-8")
+    fields = MailSettings.model_fields.items()
+    names = {str(field.validation_alias or f"MAIL_{name.upper()}") for name, field in fields}
+    assert {name for name in names if f"`{name}`" not in page} == set()

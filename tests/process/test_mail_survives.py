@@ -1,0 +1,151 @@
+"""A mail server that fails half of the time, workers killed at random: mail arrives, or is a dead letter.
+
+The full size: `MAILS=1000 make long`.
+"""
+
+import asyncio
+import os
+import random
+from collections import Counter
+from datetime import timedelta
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from domain.mail.mail import MailContent, MailState, outbox_id
+from gateways.clock import EngineClock
+from gateways.practice.mail_server import DropMail, Mailbox, MailStep, Reply, TakeInSilence, mail_server
+from gateways.zeebe import engine
+from persistence.database.engine import sqlite_url
+from tests.process.stage import restart
+from tests.support.command_line import environment
+from workers.app.cluster import embedded
+from workers.app.composition import App, migrate_database, running
+from workers.config.settings import Settings
+from workers.demo.mail import mail_environment
+from workers.demo.worker_process import WorkerProcess
+from workers.mail.queueing import MailRequest
+
+MAILS = int(os.environ.get("MAILS", "100"))
+AT_ONCE, WORKERS = 5, 2
+PATIENCE_SECONDS = max(900.0, 2.0 * MAILS)
+LOOK_SECONDS, QUIET_SECONDS = 0.2, 20.0
+LOCKS = timedelta(minutes=2)
+TROUBLE: tuple[MailStep, ...] = (
+    Reply("421 4.3.2 later"),
+    Reply("451 4.3.0 later", "DATA"),
+    DropMail(),
+    DropMail("DATA"),
+    TakeInSilence(),
+)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(PATIENCE_SECONDS)
+async def test_each_mail_arrives_or_is_a_dead_letter_with_its_reason(
+    own_broker: engine.RunningEngine, own_config: engine.EngineConfig, tmp_path: Path
+) -> None:
+    luck = random.Random(7)
+    mailbox = Mailbox(script=lambda _address, _attempt: luck.choice(TROUBLE) if luck.random() < 0.5 else None)
+    settings = Settings(home=tmp_path, database_url=sqlite_url(tmp_path / "test.db"))
+    await migrate_database(settings)
+    async with mail_server(mailbox), running(settings, embedded(own_broker)) as app:
+        await app.deploy()
+        await queue(app)
+        workers = [
+            WorkerProcess(_environment(settings, own_config, mailbox.port), tmp_path / f"worker-{n}.log")
+            for n in range(WORKERS)
+        ]
+        kills = await _killed_again_and_again(
+            app, workers, EngineClock(own_broker.management_url), own_config
+        )
+        await prove(app, mailbox, kills)
+
+
+async def queue(app: App) -> None:
+    """All mails in one commit, each with a process of its own."""
+    now = await app.clock.now()
+    content = MailContent("OPERATIONS", "permanent-error", "pt", {"claimId": "CLM-1-1"})
+    async with app.store.transaction() as tx:
+        requests = [MailRequest(outbox_id("survives", number), content) for number in range(MAILS)]
+        mails = [await app.mail.queue.add(tx, request, now) for request in requests]
+    assert await app.mail.queue.start(mails, now) == MAILS
+
+
+async def _killed_again_and_again(
+    app: App, workers: list[WorkerProcess], clock: EngineClock, config: engine.EngineConfig
+) -> int:
+    """Let workers work and die until no mail waits; how often one was killed.
+
+    The clock jumps over their locks while nobody works. Zeebe 8.6.0 forgets to end some of them until it
+    starts again; so it is started again when a round brought nothing.
+    """
+    kills, luck = 0, random.Random(1)
+    while left := await _waiting(app):
+        for worker in workers:
+            worker.start()
+        await _work_a_while(app, round(left * luck.uniform(0.6, 0.9)) if left > MAILS // 10 else 0)
+        for worker in workers:
+            worker.kill()
+        kills += len(workers)
+        if await _waiting(app) == left:
+            await asyncio.to_thread(restart, config)
+        await clock.advance(LOCKS)
+    return kills
+
+
+async def _work_a_while(app: App, enough: int) -> None:
+    """Until no more than so many mails wait, or nothing has changed for a while."""
+    before, changed = -1, monotonic()
+    while (waiting := await _waiting(app)) > enough and monotonic() - changed < QUIET_SECONDS:
+        before, changed = waiting, changed if waiting == before else monotonic()
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _waiting(app: App) -> int:
+    return (await _states(app)).get(MailState.PENDING, 0)
+
+
+async def _states(app: App) -> dict[MailState, int]:
+    return dict(await app.store.look(lambda tx: tx.mails.by_state()))
+
+
+async def prove(app: App, mailbox: Mailbox, kills: int) -> None:
+    """Each mail's end; copies beyond the first are lost answers, the server's or those of killed workers."""
+    copies = Counter(arrived.message_id for arrived in mailbox.arrived)
+    for number in range(MAILS):
+        await _prove_one(app, outbox_id("survives", number), copies)
+    twice = sum(copies.values()) - len(copies)
+    assert twice <= mailbox.lost_answers + kills * AT_ONCE
+    print(_summary(await _states(app), mailbox, twice, kills))
+
+
+async def _prove_one(app: App, one: str, copies: Counter[str]) -> None:
+    mail = await app.store.look(lambda tx: tx.mails.find(one))
+    assert mail is not None
+    if mail.state is MailState.SENT:
+        assert copies[mail.message_id or ""] >= 1
+        return
+    assert mail.state is MailState.FAILED
+    letter = await app.store.look(lambda tx: tx.dead_letters.find(mail.outbox_id))
+    assert letter is not None
+    assert letter.failed_attempts == 5
+    assert letter.last_failure_reason
+
+
+def _summary(states: dict[MailState, int], mailbox: Mailbox, twice: int, kills: int) -> str:
+    tried = sum(mailbox.attempts.values())
+    ends = f"{MAILS} mails in {tried} attempts, {kills} workers killed: {states}"
+    lost = f"{mailbox.lost_answers} answers lost by the server"
+    return f"{ends}; {len(mailbox.arrived)} copies arrived, {twice} beyond the first, {lost}"
+
+
+def _environment(settings: Settings, config: engine.EngineConfig, port: int) -> dict[str, str]:
+    own = {
+        "ENGINE_HOME": str(config.home),
+        "DATABASE_URL": settings.database,
+        "PRACTICE_PAYER": "true",
+        "LOG_LEVEL": "error",
+    }
+    return dict(environment(settings.home)) | own | mail_environment(port)

@@ -18,6 +18,8 @@ class ProcessId(StrEnum):
     MAINTENANCE_RETENTION = "MAINTENANCE_RETENTION"
     MAINTENANCE_PAYERS = "MAINTENANCE_PAYERS"
     MAINTENANCE_MAIL = "MAINTENANCE_MAIL"
+    MAINTENANCE_DEAD_LETTERS = "MAINTENANCE_DEAD_LETTERS"
+    MAINTENANCE_REDRIVE = "MAINTENANCE_REDRIVE"
     NOTIFY = "NOTIFY"
 
 
@@ -41,6 +43,8 @@ class JobType(StrEnum):
     QUEUE_EMAIL = "queue-email"
     SEND_EMAIL = "send-email"
     START_EMAILS = "start-emails"
+    EXPIRE_DEAD_LETTERS = "expire-dead-letters"
+    REDRIVE_DEAD_LETTERS = "redrive-dead-letters"
 
 
 class Message(StrEnum):
@@ -149,6 +153,12 @@ class Variable(StrEnum):
     COMPANY_ID = "companyId"
     TEMPLATE = "template"
     EMAIL_STATUS = "emailStatus"
+
+    REDRIVE_CODE = "redriveCode"
+    REDRIVE_WAVE = "redriveWave"
+    REDRIVE_SIZE = "redriveSize"
+    REDRIVE_SINCE = "redriveSince"
+    REDRIVE_GOES_ON = "redriveGoesOn"
 
     PROCESSED_COUNT = "processedCount"
     RESOLVED_JOB = "resolvedJobKey"  # local to a task that a person began again: the job it goes on from

@@ -12,6 +12,7 @@ from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
 from persistence.tables import dead_letters as letters
 
+AT_REST = letters.c.redriven_at.is_(None)
 ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7205759403792794)")
 """Who adds a dead letter on PostgreSQL counts alone: two could both find the last place free."""
 
@@ -41,8 +42,7 @@ class WantedLetters:
         if self.moved_since is not None:
             wanted &= letters.c.moved_at >= self.moved_since
         if self.on_its_way is not None:
-            at_rest = letters.c.redriven_at.is_(None)
-            wanted &= ~at_rest if self.on_its_way else at_rest
+            wanted &= ~AT_REST if self.on_its_way else AT_REST
         return wanted
 
 
@@ -114,13 +114,22 @@ class DeadLetters:
         found: datetime | None = await self._connection.scalar(select(func.min(letters.c.moved_at)))
         return found
 
-    async def to_redrive(self, wanted: WantedLetters = ALL) -> Sequence[str]:
+    async def to_redrive(
+        self, wanted: WantedLetters = ALL, *, failed_before: datetime | None = None
+    ) -> Sequence[str]:
         """The ids of those that may be brought back; the one that failed last comes last, so that letters
         which fail again and again do not stand in the way of the others."""
-        at_rest = wanted.condition() & letters.c.redriven_at.is_(None)
-        query = select(letters.c.outbox_id).where(at_rest)
+        query = select(letters.c.outbox_id).where(wanted.condition(), AT_REST)
+        if failed_before is not None:
+            query = query.where(letters.c.last_failure_at <= failed_before)
         ordered = query.order_by(letters.c.last_failure_at, letters.c.outbox_id)
         return list(await self._connection.scalars(ordered))
+
+    async def failed_again(self, since: datetime) -> int:
+        """How many that were here before a moment have failed once more since."""
+        again = (letters.c.moved_at < since) & (letters.c.last_failure_at >= since)
+        query = select(func.count()).select_from(letters).where(again, AT_REST)
+        return await self._connection.scalar(query) or 0
 
     async def redriven(self, outbox_ids: Collection[str], *, now: datetime) -> None:
         """Remember that these were sent on their way again."""
@@ -137,7 +146,7 @@ class DeadLetters:
 
         Not those on their way: their mail arrives or fails within its day.
         """
-        due = select(letters).where(letters.c.expires_at <= now, letters.c.redriven_at.is_(None))
+        due = select(letters).where(letters.c.expires_at <= now, AT_REST)
         rows = await self._connection.execute(due.order_by(letters.c.expires_at).limit(limit))
         return [_letter(row) for row in rows]
 

@@ -4,6 +4,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from domain.catalog import Team
@@ -99,7 +100,8 @@ def mail_services(mail: MailSettings, ground: MailGround) -> MailServices:
         queue=queue,
         terms=AttemptTerms(PROFILES[mail.retry_profile], attempt_limit(mail.timeout_seconds)),
     )
-    return MailServices(queue, sender, mail.timeout_seconds, mail.at_once)
+    cool_downs = {code: timedelta(minutes=given) for code, given in mail.redrive_after_minutes.items()}
+    return MailServices(queue, sender, mail.timeout_seconds, mail.at_once, cool_downs)
 
 
 def recipients(mail: MailSettings) -> Recipients:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from domain.mail.retry import DEFAULT_PROFILE, PROFILES
-from workers.config.topic import SettingsError, Topic
+from workers.config.topic import SettingsError, Topic, read_json
 
 _ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~\-]{1,64}@[A-Za-z0-9.\-]{1,190}", re.ASCII)
 COMPANY_ID = r"^[A-Za-z0-9][A-Za-z0-9._\-]{0,63}$"
@@ -73,6 +73,9 @@ class MailSettings(Topic):
     retry_profile: Annotated[str, AfterValidator(_is_profile)] = DEFAULT_PROFILE
     timeout_seconds: float = Field(default=20.0, gt=0, le=600)
     at_once: int = Field(default=5, ge=1, le=1_000)
+    redrive_after_minutes: Annotated[
+        dict[str, Annotated[float, Field(ge=1, le=7 * 24 * 60)]], NoDecode, BeforeValidator(read_json)
+    ] = Field(default={})
     lanes: int = Field(default=1, ge=1, le=LANES_AT_MOST)
 
     @property

@@ -11,6 +11,7 @@ from workers.jobs.maintenance import (
     anchor_audit,
     apply_retention,
     clean_idempotency,
+    expire_dead_letters,
     probe_payers,
     start_claims,
     start_emails,
@@ -19,6 +20,7 @@ from workers.jobs.notify import notify
 from workers.jobs.open_review import open_review
 from workers.jobs.outage_tolerant import outage_tolerant
 from workers.jobs.payer_words import PlainSpeakingGateway
+from workers.jobs.redrive import redrive_dead_letters
 from workers.jobs.services import Services
 from workers.jobs.storable import storable
 from workers.jobs.submit_claim import submit_claim
@@ -39,6 +41,8 @@ HANDLERS = (
     start_claims,
     queue_email,
     start_emails,
+    expire_dead_letters,
+    redrive_dead_letters,
 )
 
 

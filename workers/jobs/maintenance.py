@@ -13,6 +13,7 @@ from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Fail, Outcome
 from workers.upkeep.clocks import ClocksDisagree
+from workers.upkeep.dead_letters import expire_letters
 from workers.upkeep.probing import Probing
 from workers.upkeep.retention import apply, remove_expired_records, set_due_anchors
 
@@ -80,6 +81,11 @@ def start_emails(services: Services) -> JobHandler:
         return await services.mail.queue.start_left_behind(now) if services.mail else 0
 
     return _maintenance(JobType.START_EMAILS, services, start)
+
+
+def expire_dead_letters(services: Services) -> JobHandler:
+    """Hourly: dead letters whose seven days are over."""
+    return _timely(JobType.EXPIRE_DEAD_LETTERS, services, lambda now: expire_letters(services.store, now))
 
 
 def _timely(job_type: JobType, services: Services, work: Work) -> JobHandler:

@@ -1,8 +1,9 @@
 """What the jobs of mail work with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
+from workers.mail.automatic_redrive import CoolDowns
 from workers.mail.queueing import MailQueue
 from workers.mail.sending import MailSender
 
@@ -11,12 +12,16 @@ REPORT_TIME = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True)
 class MailServices:
-    """The queue and who sends; `at_once` is how many mails one lane sends at the same time."""
+    """The queue and who sends; `at_once` is how many mails one lane sends at the same time.
+
+    `cool_downs`: after how long dead letters of a code are brought back without being asked for.
+    """
 
     queue: MailQueue
     sender: MailSender
     seconds: float = 20.0
     at_once: int = 5
+    cool_downs: CoolDowns = field(default_factory=dict)
 
     @property
     def time_limit(self) -> timedelta:

@@ -1,0 +1,69 @@
+"""Dead letters go after seven days, counted and logged; mail that found no room moves in."""
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+from structlog.testing import capture_logs
+
+from domain.mail.mail import MailState
+from gateways.practice.mail_server import Mailbox
+from persistence.store import Store
+from tests.support.builders import NOW, later
+from tests.support.mail_stage import mail_stage
+from tests.support.mails import a_mail, fill_dead_letters, keep_dead
+from workers.runtime.outcome import Complete
+from workers.upkeep.dead_letters import expire_letters, move_in
+
+JOB = "expire-dead-letters"
+
+
+async def test_what_is_seven_days_old_goes_and_is_counted_and_logged(store: Store) -> None:
+    await keep_dead(store, range(3), moved_at=NOW)
+    await keep_dead(store, [3], moved_at=NOW, last_failure_code="550")
+    await keep_dead(store, [4], moved_at=later(hours=1))
+    async with mail_stage(store, Mailbox()) as stage:
+        stage.clock.pass_by(timedelta(days=7, seconds=-1))
+        assert await stage.run(JOB) == Complete({"processedCount": 0})
+        stage.clock.pass_by(timedelta(seconds=1))
+        with capture_logs() as logs:
+            assert await stage.run(JOB) == Complete({"processedCount": 4})
+    [told] = [line for line in logs if line["event"] == "dead_letters_expired"]
+    assert (told["letters"], told["by_code"], told["log_level"]) == (4, {"421": 3, "550": 1}, "warning")
+    [left] = await store.look(lambda tx: tx.dead_letters.list())
+    assert left.outbox_id == a_mail(4).outbox_id
+    expired = await store.look(lambda tx: tx.mails.find(a_mail(1).outbox_id))
+    assert expired is not None
+    assert expired.state is MailState.FAILED
+
+
+async def test_one_that_is_on_its_way_stays_until_that_is_over(store: Store) -> None:
+    [dead] = await keep_dead(store, [1], moved_at=NOW)
+    await store.run(lambda tx: tx.dead_letters.redriven([dead], now=later(days=6)))
+    assert await expire_letters(store, later(days=8)) == 0
+    assert await store.look(lambda tx: tx.dead_letters.count()) == 1
+
+
+async def test_mail_that_found_no_room_moves_in_when_letters_expire(
+    store: Store, database: AsyncEngine
+) -> None:
+    await fill_dead_letters(database)
+    waiting = a_mail(
+        1, state=MailState.FAILED, attempts=5, last_failure_reason="SMTP 421: not now", last_failure_at=NOW
+    )
+    await store.run(lambda tx: tx.mails.add(waiting))
+    assert await move_in(store, NOW) == 0
+    assert await expire_letters(store, later(hours=1)) == 10_000
+    [letter] = await store.look(lambda tx: tx.dead_letters.list())
+    assert (letter.outbox_id, letter.failed_attempts, letter.moved_at) == (
+        waiting.outbox_id, 5, later(hours=1)
+    )  # fmt: skip
+    assert await store.look(lambda tx: tx.mails.without_room(10)) == []
+    assert await move_in(store, later(hours=2)) == 0
+
+
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+async def test_nothing_is_logged_when_nothing_expires(store: Store) -> None:
+    with capture_logs() as logs:
+        assert await expire_letters(store, NOW) == 0
+    assert logs == []

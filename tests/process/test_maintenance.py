@@ -10,6 +10,7 @@ from persistence.repositories.idempotency import OperationKey, OperationTerms
 from persistence.repositories.reviews import Notice
 from tests.process.stage import Stage, eventually
 from tests.support.builders import draft
+from tests.support.mails import keep_dead
 
 CYCLES = [
     (ProcessId.MAINTENANCE_IDEMPOTENCY, timedelta(hours=1), ["Task_CleanIdempotency", "End_Cleaned"]),
@@ -24,6 +25,12 @@ CYCLES = [
         ["Task_ProbePayers", "Task_StartClaims", "End_LookedAfter"],
     ),
     (ProcessId.MAINTENANCE_MAIL, timedelta(minutes=5), ["Task_StartEmails", "End_EmailsLookedAfter"]),
+    (
+        ProcessId.MAINTENANCE_DEAD_LETTERS,
+        timedelta(hours=1),
+        ["Task_ExpireDeadLetters", "End_DeadLettersExpired"],
+    ),
+    (ProcessId.MAINTENANCE_REDRIVE, timedelta(minutes=15), ["Task_RedriveDeadLetters", "End_Redriven"]),
 ]
 
 
@@ -57,6 +64,16 @@ async def test_every_day_the_trail_is_sealed_and_what_is_past_its_period_is_remo
         assert yesterday.date() in {anchor.day for anchor in await tx.anchors.all()}
         assert len(await tx.decisions.of_claims([claim])) == 1
         assert await tx.notices.of_claim(claim) == []
+
+
+async def test_every_hour_dead_letters_of_seven_days_are_removed(working: Stage) -> None:
+    store, now = working.app.store, await working.clock.now()
+    [old] = await keep_dead(store, [1], at=now - timedelta(days=7))
+    [young] = await keep_dead(store, [2], at=now)
+    await turn(working, ProcessId.MAINTENANCE_DEAD_LETTERS, timedelta(hours=1))
+    async with store.reading() as tx:
+        assert await tx.dead_letters.find(old) is None
+        assert await tx.dead_letters.find(young) is not None
 
 
 async def turn(stage: Stage, process: ProcessId, cycle: timedelta) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import insert
@@ -10,9 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.mail.dead_letters import AT_MOST, DeadLetter
 from domain.mail.mail import MAIL_LIFE, Mail, MailContent, MailState, outbox_id
+from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of
 from persistence.repositories.mails import seal_mail
-from persistence.store import Store, Transaction
+from persistence.store import Store
 from persistence.tables import dead_letters
 from tests.support.builders import NOW
 from tests.support.databases import KEYS
@@ -69,17 +70,24 @@ async def fill_dead_letters(database: AsyncEngine) -> None:
         await connection.execute(insert(dead_letters), rows)
 
 
-async def keep_dead(store: Store, numbers: Iterable[int], **changes: Any) -> list[str]:
-    """Mails that have died, each with its dead letter and an address of its own; their ids, oldest first."""
+async def keep_dead(
+    store: Store, numbers: Iterable[int], *, cipher: Cipher = CIPHER, at: datetime = NOW, **changes: Any
+) -> list[str]:
+    """Mails that have died one after the other, each with its dead letter and an address of its own."""
     async with store.transaction() as tx:
-        return [await _keep_dead(tx, number, changes) for number in numbers]
+        made = [_dead(number, cipher, at + timedelta(milliseconds=number), changes) for number in numbers]
+        for mail, letter in made:
+            await tx.mails.add(mail)
+            assert await tx.dead_letters.add(letter)
+    return [mail.outbox_id for mail, _ in made]
 
 
-async def _keep_dead(tx: Transaction, number: int, changes: dict[str, Any]) -> str:
+def _dead(number: int, cipher: Cipher, at: datetime, changes: dict[str, Any]) -> tuple[Mail, DeadLetter]:
     content = replace(CONTENT, recipient=f"number-{number}@hospital.example")
-    mail = a_mail(number, content=content, state=MailState.FAILED, attempts=5, dead_lettered_at=NOW)
-    at = NOW + timedelta(milliseconds=number)
-    values = {"original_data": mail.sealed, "moved_at": at, "last_failure_at": at} | changes
-    await tx.mails.add(replace(mail, company_id=changes.get("company_id", mail.company_id)))
-    assert await tx.dead_letters.add(a_dead_letter(number, **values))
-    return mail.outbox_id
+    sealed = seal_mail(cipher, a_mail(number).outbox_id, content)
+    company = changes.get("company_id", "company-1")
+    mail = a_mail(
+        number, sealed=sealed, company_id=company, state=MailState.FAILED, attempts=5, dead_lettered_at=at
+    )
+    values = {"original_data": sealed, "moved_at": at, "last_failure_at": at} | changes
+    return mail, a_dead_letter(number, **values)

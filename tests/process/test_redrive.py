@@ -1,0 +1,41 @@
+"""Thirty dead letters on a real broker with a real mail server: waves, a stop, a kill, each arrives once."""
+
+from pathlib import Path
+
+import pytest
+
+from gateways.zeebe import engine
+from tests.support.redrive_scene import redrive_scene
+
+
+@pytest.mark.timeout(300)
+async def test_thirty_letters_are_redriven_in_waves_with_a_stop_a_kill_and_resumes(
+    own_broker: engine.RunningEngine, own_config: engine.EngineConfig, tmp_path: Path
+) -> None:
+    async with redrive_scene(own_broker, own_config.home, tmp_path) as scene:
+        await scene.die(30)
+        scene.refuse(range(5, 15))
+        code, _, err = await scene.redrive()
+        assert code == 2
+        assert "30 dead letters to be sent again" in err
+        assert (await scene.letters(), len(scene.copies)) == (30, 0)
+
+        code, out, err = await scene.redrive("--yes", "--per-minute", "600")
+        assert code == 1
+        assert out.startswith("Stopped, as ")
+        assert "in wave 2 failed again: 5 sent" in out
+        assert "15 left" in out
+        assert "wave 1 of 5: 5 sent, 0 failed" in err
+        assert len(scene.copies) == 5
+
+        scene.refuse(range(0))
+        cut = await scene.started("--yes", "--per-minute", "60")
+        await scene.arrive(8)
+        cut.kill()
+        await cut.communicate()
+
+        code, out, _ = await scene.redrive("--yes", "--per-minute", "600")
+        assert (code, out.startswith("Done: ")) == (0, True), out
+        await scene.none_is_left()
+        assert len(scene.copies) == 30
+        assert set(scene.copies.values()) == {1}

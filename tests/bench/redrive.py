@@ -13,6 +13,7 @@ from time import perf_counter
 from gateways.zeebe import engine
 from tests.support.broker import any_ports
 from tests.support.redrive_scene import RedriveScene, redrive_scene
+from workers.app.logs import configure_logs
 from workers.config.settings import read_settings
 
 LETTERS = 1_000
@@ -68,4 +69,5 @@ async def run(folder: Path, letters: int) -> None:
 
 if __name__ == "__main__":
     with TemporaryDirectory(prefix="reenvio-redrive-") as place:
+        configure_logs("error", "console")
         asyncio.run(run(Path(place), int(sys.argv[1]) if len(sys.argv) > 1 else LETTERS))

@@ -69,5 +69,5 @@ async def run(folder: Path, letters: int) -> None:
 
 if __name__ == "__main__":
     with TemporaryDirectory(prefix="reenvio-redrive-") as place:
-        configure_logs("error", "console")
+        configure_logs("warning", "console")
         asyncio.run(run(Path(place), int(sys.argv[1]) if len(sys.argv) > 1 else LETTERS))

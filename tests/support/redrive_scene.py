@@ -60,9 +60,8 @@ class RedriveScene:
 
     @property
     def copies(self) -> Counter[str]:
-        """How often each mail arrived, but for notices about dead letters."""
-        ours = [one for one in self.mailbox.arrived if one.to[0].startswith("number-")]
-        return Counter(one.message_id for one in ours)
+        """How often each mail arrived, by its address, but for notices about dead letters."""
+        return Counter(one.to[0] for one in self.mailbox.arrived if one.to[0].startswith("number-"))
 
     async def arrive(self, number: int) -> None:
         """Wait until so many have arrived."""

@@ -1,6 +1,7 @@
 """Thirty dead letters on a real broker with a real mail server: waves, a stop, a kill, each arrives once."""
 
 from pathlib import Path
+from signal import SIGINT
 
 import pytest
 
@@ -33,6 +34,14 @@ async def test_thirty_letters_are_redriven_in_waves_with_a_stop_a_kill_and_resum
         await scene.arrive(8)
         cut.kill()
         await cut.communicate()
+
+        cut = await scene.started("--yes", "--per-minute", "60")
+        await scene.arrive(11)
+        cut.send_signal(SIGINT)
+        _, told = await cut.communicate()
+        assert cut.returncode == 130
+        assert "Cut off." in told.decode()
+        assert "run the same command again" in told.decode()
 
         code, out, _ = await scene.redrive("--yes", "--per-minute", "600")
         assert (code, out.startswith("Done: ")) == (0, True), out

@@ -111,6 +111,11 @@ HOT: dict[str, Work] = {
     "mails overdue": lambda tx: tx.mails.overdue(LONG_AGO, 10),
     "mails started": lambda tx: tx.mails.started(["v7", "v8"], now=NOW),
     "mails without room": lambda tx: tx.mails.without_room(10),
+    "states of mails": lambda tx: tx.mails.states(["v7", "v8"]),
+    "dead letters to redrive": lambda tx: tx.dead_letters.to_redrive(
+        WantedLetters(code="v7"), failed_before=LONG_AGO
+    ),
+    "dead letters on their way": lambda tx: tx.dead_letters.count(WantedLetters(code="v7", on_its_way=True)),
     "dead letter": lambda tx: tx.dead_letters.find("v7"),
     "dead letters": lambda tx: tx.dead_letters.list(limit=10),
     "next dead letters": lambda tx: tx.dead_letters.list(limit=10, after=LetterPlace(LONG_AGO, "v7")),

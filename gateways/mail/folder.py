@@ -31,5 +31,6 @@ class FolderMail:
         private_folder(self._folder)
         file = self._folder / f"{mail.outbox_id}.eml"
         draft = file.with_suffix(".part")
+        draft.touch(mode=0o600)
         draft.write_bytes(message_bytes(mail, self._sender))
         draft.replace(file)

@@ -30,7 +30,7 @@ from workers.mail.queueing import MailRequest
 MAILS = int(os.environ.get("MAILS", "100"))
 AT_ONCE, WORKERS = 5, 2
 PATIENCE_SECONDS = max(900.0, 2.0 * MAILS)
-LOOK_SECONDS, QUIET_SECONDS = 0.2, 20.0
+LOOK_SECONDS, QUIET_SECONDS = 0.2, 45.0
 LOCKS = timedelta(minutes=2)
 TROUBLE: tuple[MailStep, ...] = (
     Reply("421 4.3.2 later"),

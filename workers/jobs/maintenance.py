@@ -9,6 +9,7 @@ import structlog
 from bpmn.names import JobType, Variable
 from persistence.audit.anchors import AnchorRefused
 from workers.jobs.services import Services
+from workers.mail.dead_letters import move_in
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Fail, Outcome
@@ -75,10 +76,12 @@ def start_claims(services: Services) -> JobHandler:
 
 
 def start_emails(services: Services) -> JobHandler:
-    """Every five minutes: start the mails whose message or process got lost."""
+    """Every five minutes: start the mails whose message or process got lost; the dead find their place."""
 
     async def start(now: datetime) -> int:
-        return await services.mail.queue.start_left_behind(now) if services.mail else 0
+        if services.mail is None:
+            return 0
+        return await services.mail.queue.start_left_behind(now) + await move_in(services.store, now)
 
     return _maintenance(JobType.START_EMAILS, services, start)
 

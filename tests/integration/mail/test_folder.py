@@ -17,7 +17,7 @@ async def test_each_mail_is_one_file_however_often_it_is_written(tmp_path: Path)
     [file] = (tmp_path / "mail").iterdir()
     assert file.name == "8d7.eml"
     assert message_from_bytes(file.read_bytes())["Message-ID"] == "<8d7@x>"
-    assert file.parent.stat().st_mode & 0o077 == 0
+    assert file.parent.stat().st_mode & 0o077 == file.stat().st_mode & 0o077 == 0
 
 
 async def test_a_folder_that_cannot_be_written_is_a_failure_that_may_pass(tmp_path: Path) -> None:

@@ -289,6 +289,13 @@ async def test_when_the_dead_letters_are_full_the_mail_stays_failed_with_its_rea
         assert "dead_letters_full" in {line["event"] for line in logs if line["log_level"] == "error"}
         [mail] = await store.look(lambda tx: tx.mails.without_room(10))
         assert (mail.outbox_id, mail.last_failure_reason) == (MAIL, "SMTP 554: transaction failed")
+        assert await stage.run("start-emails") == Complete({"processedCount": 0})
+        await store.run(lambda tx: tx.dead_letters.remove(["0", "1"]))
+        assert await stage.run("start-emails") == Complete({"processedCount": 1})
+        letter = await store.look(lambda tx: tx.dead_letters.find(MAIL))
+        assert letter is not None
+        assert letter.last_failure_reason == mail.last_failure_reason
+        assert await store.look(lambda tx: tx.mails.without_room(10)) == []
 
 
 WRONG = [

@@ -136,10 +136,11 @@ class DeadLetters:
         these = among(self._connection, letters.c.outbox_id, outbox_ids)
         await self._connection.execute(update(letters).where(these).values(redriven_at=now))
 
-    async def remove(self, outbox_ids: Collection[str]) -> int:
-        """Remove letters; how many there were."""
+    async def remove(self, outbox_ids: Collection[str], *, on_its_way: bool = True) -> int:
+        """Remove letters, or those of them that are not on their way; how many there were."""
         these = among(self._connection, letters.c.outbox_id, outbox_ids)
-        return (await self._connection.execute(delete(letters).where(these))).rowcount
+        which = these if on_its_way else these & AT_REST
+        return (await self._connection.execute(delete(letters).where(which))).rowcount
 
     async def expired(self, now: datetime, limit: int) -> Sequence[DeadLetter]:
         """The letters whose time is over, those first whose time ended first.

@@ -49,8 +49,9 @@ from workers.cli.operator import (
 )
 from workers.cli.output import bar, counted, tell
 from workers.config.settings import read_settings
+from workers.mail.dead_letters import move_in
 from workers.mail.redrive import Redrive, RedriveTally
-from workers.upkeep.dead_letters import move_in, purge_letters
+from workers.upkeep.dead_letters import purge_letters
 
 RESUME = "What is on its way goes on by itself; run the same command again for the rest."
 LettersArgument = Annotated[

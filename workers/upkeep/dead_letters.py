@@ -1,4 +1,4 @@
-"""Dead letters whose time is over go, counted and logged; mail that found no room for one moves in."""
+"""Dead letters whose time is over, or that somebody wants gone; what found no room before moves in."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -7,10 +7,9 @@ from datetime import datetime
 
 import structlog
 
-from domain.mail.attempts import dead_letter_of
-from domain.mail.mail import Mail, MailState
 from persistence.repositories.dead_letters import WantedLetters
 from persistence.store import Store, Transaction
+from workers.mail.dead_letters import move_in
 
 BATCH = 500
 log = structlog.get_logger(__name__)
@@ -29,7 +28,7 @@ async def expire_letters(store: Store, now: datetime) -> int:
 
 async def _expire(tx: Transaction, now: datetime) -> list[str]:
     due = await tx.dead_letters.expired(now, BATCH)
-    await tx.dead_letters.remove([letter.outbox_id for letter in due])
+    await tx.dead_letters.remove([letter.outbox_id for letter in due], on_its_way=False)
     return [letter.last_failure_code or "-" for letter in due]
 
 
@@ -39,35 +38,9 @@ async def purge_letters(store: Store, wanted: WantedLetters, tell: Callable[[int
 
     async def remove(tx: Transaction) -> int:
         batch = await tx.dead_letters.list(at_rest, limit=BATCH)
-        return await tx.dead_letters.remove([letter.outbox_id for letter in batch])
+        return await tx.dead_letters.remove([letter.outbox_id for letter in batch], on_its_way=False)
 
     while number := await store.run(remove):
         gone += number
         tell(gone)
     return gone
-
-
-async def move_in(store: Store, now: datetime) -> int:
-    """Mail that failed while the dead letters were full becomes one, while there is room; how many did."""
-    moved = 0
-    for mail in await store.look(lambda tx: tx.mails.without_room(BATCH)):
-        if not await store.run(lambda tx, mail=mail: _move(tx, mail.outbox_id, now)):  # type: ignore[misc]
-            break
-        moved += 1
-    if moved:
-        log.info("dead_letters_moved_in", mails=moved)
-    return moved
-
-
-async def _move(tx: Transaction, outbox_id: str, now: datetime) -> bool:
-    mail = await tx.mails.lock(outbox_id)
-    if mail is None or not _waits(mail):
-        return True
-    has_room = await tx.dead_letters.add(dead_letter_of(mail, now))
-    if has_room:
-        await tx.mails.save(replace(mail, dead_lettered_at=now))
-    return has_room
-
-
-def _waits(mail: Mail) -> bool:
-    return mail.state is MailState.FAILED and mail.dead_lettered_at is None

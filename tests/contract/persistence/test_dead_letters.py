@@ -138,6 +138,31 @@ async def test_letters_are_due_after_their_time_to_live_and_not_before(store: St
         assert await tx.dead_letters.count() == 1
 
 
+async def test_letters_on_their_way_are_told_from_those_at_rest(store: Store) -> None:
+    await keep(store, 1, 2, 3)
+    going = a_mail(2).outbox_id
+    everybody = [a_mail(number).outbox_id for number in (1, 2, 3)]
+    async with store.transaction() as tx:
+        await tx.dead_letters.redriven([going], now=later(hours=1))
+        [only] = await tx.dead_letters.list(WantedLetters(on_its_way=True))
+        assert only.outbox_id == going
+        assert await tx.dead_letters.count(WantedLetters(on_its_way=False)) == 2
+        assert set(await tx.dead_letters.to_redrive()) == set(everybody) - {going}
+        assert len(await tx.dead_letters.expired(later(days=8), 10)) == 2
+        assert await tx.dead_letters.remove(everybody, on_its_way=False) == 2
+        assert await tx.dead_letters.remove(everybody) == 1
+
+
+async def test_who_failed_last_is_brought_back_last(store: Store) -> None:
+    for number, hours in ((1, 3), (2, 1), (3, 2)):
+        await keep(store, number, last_failure_at=later(hours=hours))
+    async with store.reading() as tx:
+        order = [a_mail(number).outbox_id for number in (2, 3, 1)]
+        assert await tx.dead_letters.to_redrive() == order
+        assert await tx.dead_letters.to_redrive(failed_before=later(hours=2)) == order[:2]
+        assert await tx.dead_letters.failed_again(later(hours=2)) == 2
+
+
 def test_a_letter_is_exported_under_the_eleven_names_of_the_document() -> None:
     content = open_mail(CIPHER, a_mail().outbox_id, a_mail().sealed)
     exported = a_dead_letter(enqueued_at=NOW).exported({"template": content.template})

@@ -12,8 +12,9 @@ from persistence.store import Store
 from tests.support.builders import NOW, later
 from tests.support.mail_stage import mail_stage
 from tests.support.mails import a_mail, fill_dead_letters, keep_dead
+from workers.mail.dead_letters import move_in
 from workers.runtime.outcome import Complete
-from workers.upkeep.dead_letters import expire_letters, move_in
+from workers.upkeep.dead_letters import expire_letters
 
 JOB = "expire-dead-letters"
 

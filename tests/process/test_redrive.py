@@ -1,11 +1,16 @@
 """Thirty dead letters on a real broker with a real mail server: waves, a stop, a kill, each arrives once."""
 
+from datetime import timedelta
 from pathlib import Path
 from signal import SIGINT
 
 import pytest
 
+from bpmn.names import ProcessId
+from gateways.clock import EngineClock
 from gateways.zeebe import engine
+from tests.process.records import Records
+from tests.process.stage import eventually
 from tests.support.redrive_scene import redrive_scene
 
 
@@ -48,3 +53,31 @@ async def test_thirty_letters_are_redriven_in_waves_with_a_stop_a_kill_and_resum
         await scene.none_is_left()
         assert len(scene.copies) == 30
         assert set(scene.copies.values()) == {1}
+
+
+async def test_after_its_cool_down_the_process_sends_wave_after_wave_and_ends(
+    own_broker: engine.RunningEngine, own_config: engine.EngineConfig, tmp_path: Path
+) -> None:
+    clock, records = EngineClock(own_broker.management_url), Records(own_config.log_file)
+
+    async def ended() -> int | None:
+        found = [one for one in records.ended(ProcessId.MAINTENANCE_REDRIVE) if len(steps(one)) > 1]
+        return found[0] if found else None
+
+    def steps(instance: int) -> list[str]:
+        return [one for one in records.completed(instance) if one == "Task_RedriveDeadLetters"]
+
+    codes = {"421": 30}
+    async with redrive_scene(own_broker, own_config.home, tmp_path, redrive_after_minutes=codes) as scene:
+        await scene.die(8, ago=timedelta(hours=1))
+        await clock.advance(timedelta(minutes=15, seconds=1))
+        await scene.letters_fall_to(3)
+        await clock.advance(timedelta(minutes=1, seconds=1))
+        await scene.letters_fall_to(0)
+        await clock.advance(timedelta(minutes=1, seconds=1))
+        instance = await eventually(ended, "the redrive to end")
+        assert len(steps(instance)) == 3
+        variables = records.variables(instance)
+        assert (variables["redriveCode"], variables["redriveWave"], variables["redriveSize"]) == ("421", 2, 3)
+        assert variables["redriveGoesOn"] is False
+        assert (len(scene.copies), set(scene.copies.values())) == (8, {1})

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from gateways.practice.mail_server import Mailbox, Reply, mail_server
 from gateways.zeebe import engine
@@ -35,9 +37,10 @@ class RedriveScene:
     mailbox: Mailbox
     environment: Mapping[str, str]
 
-    async def die(self, number: int) -> None:
+    async def die(self, number: int, *, ago: timedelta = timedelta()) -> None:
         """So many dead letters, whose addresses are number-0@ and so on, in this order."""
-        await keep_dead(self.app.store, range(number), cipher=self.app.cipher, at=await self.app.clock.now())
+        at = await self.app.clock.now() - ago
+        await keep_dead(self.app.store, range(number), cipher=self.app.cipher, at=at)
 
     def refuse(self, numbers: range) -> None:
         """From now on the server knows no mailbox of these, and every other."""
@@ -78,20 +81,25 @@ class RedriveScene:
         """Wait until there is no dead letter; what a killed redrive did not start, upkeep starts."""
         soon = await self.app.clock.now() + 2 * LEFT_BEHIND
         await self.app.mail.queue.start_left_behind(soon)
+        await self.letters_fall_to(0)
+
+    async def letters_fall_to(self, number: int) -> None:
+        """Wait until there are no more than so many."""
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while await self.letters():
+            while await self.letters() > number:
                 await asyncio.sleep(LOOK_SECONDS)
 
 
 @asynccontextmanager
 async def redrive_scene(
-    broker: engine.RunningEngine, engine_home: Path, folder: Path, *, at_once: int = 5
+    broker: engine.RunningEngine, engine_home: Path, folder: Path, *, at_once: int = 5, **changes: Any
 ) -> AsyncIterator[RedriveScene]:
-    """The scene on a running broker, with an SQLite file and a key of its own."""
+    """The scene on a running broker, with an SQLite file and a key of its own; `changes` of mail settings."""
     async with mail_server(Mailbox()) as mailbox:
         address = sqlite_url(folder / "test.db")
+        mail = _mail(mailbox.port, changes)
         fairness = _without_a_pace(at_once)
-        settings = Settings(home=folder, database_url=address, mail=_mail(mailbox.port), fairness=fairness)
+        settings = Settings(home=folder, database_url=address, mail=mail, fairness=fairness)
         await migrate_database(settings)
         made_cipher(folder)
         given = environment(folder, DATABASE_URL=address, ENGINE_HOME=str(engine_home), COLUMNS="200")
@@ -108,7 +116,7 @@ def _without_a_pace(at_once: int) -> FairnessSettings:
     )
 
 
-def _mail(port: int) -> MailSettings:
+def _mail(port: int, changes: Mapping[str, Any]) -> MailSettings:
     return MailSettings(
         smtp_host="127.0.0.1",
         smtp_port=port,
@@ -119,6 +127,7 @@ def _mail(port: int) -> MailSettings:
         to_operations=PEOPLE,
         to_administrator=PEOPLE,
         timeout_seconds=5,
+        **changes,
     )
 
 

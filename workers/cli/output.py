@@ -35,9 +35,8 @@ def bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
     if not console.is_terminal:
         yield _lines_of(console, what, total)
         return
-    with Progress(
-        *Progress.get_default_columns(), TextColumn("{task.fields[words]}"), console=console
-    ) as shown:
+    words_of = TextColumn("{task.fields[words]}", markup=False)
+    with Progress(*Progress.get_default_columns(), words_of, console=console) as shown:
         task = shown.add_task(what, total=total, words="")
         yield lambda done, words: shown.update(task, completed=done, words=printable(words))
 

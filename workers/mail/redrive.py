@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 import structlog
 
 from domain.mail.dead_letters import DeadLetter
-from domain.mail.lanes import lane_of
 from domain.mail.mail import MAIL_LIFE, Mail, MailState
 from domain.mail.redrive import (
     NextWave,
@@ -149,23 +148,24 @@ async def _requeued(tx: Transaction, queue: MailQueue, outbox_id: str, now: date
     mail, letter = await tx.mails.lock(outbox_id), await tx.dead_letters.find(outbox_id)
     if letter is None or letter.redriven_at is not None:
         return None
+    lane = await tx.mail_lanes.assign(letter.company_id, queue.lanes, now=now)
     if mail is None:
-        rebuilt = _rebuilt(queue, letter, now)
+        rebuilt = _rebuilt(queue, letter, lane, now)
         return rebuilt if await tx.mails.add(rebuilt) else None
     if mail.state is not MailState.FAILED:
         return None
-    again = replace(mail.requeued(now), lane=lane_of(mail.company_id, queue.lanes))
+    again = replace(mail.requeued(now), lane=lane)
     await tx.mails.save(again)
     return again
 
 
-def _rebuilt(queue: MailQueue, letter: DeadLetter, now: datetime) -> Mail:
+def _rebuilt(queue: MailQueue, letter: DeadLetter, lane: str, now: datetime) -> Mail:
     """The mail from its dead letter: retention may have removed its own row."""
     content = open_mail(queue.cipher, letter.outbox_id, letter.original_data)
     return Mail(
         outbox_id=letter.outbox_id,
         company_id=letter.company_id,
-        lane=lane_of(letter.company_id, queue.lanes),
+        lane=lane,
         template=content.template,
         sealed=letter.original_data,
         enqueued_at=letter.enqueued_at,

@@ -217,7 +217,10 @@ async def test_it_goes_into_the_lane_that_its_company_has_today(store: Store) ->
         await tx.mails.save(a_mail(1, lane="gone", state=MailState.FAILED, dead_lettered_at=NOW))
     async with mail_stage(store, Mailbox()) as stage:
         await bring_back(store, stage.mail.queue, [dead], NOW)
-        assert [message.variables["lane"] for message in stage.engine.messages] == ["0"]
+        [lane] = [message.variables["lane"] for message in stage.engine.messages]
+    async with store.reading() as tx:
+        [waiting] = await tx.mail_lanes.waiting()
+        assert (waiting.lane, waiting.company_id) == (lane, (await tx.dead_letters.find(dead)).company_id)  # type: ignore[union-attr]
 
 
 async def test_where_nobody_sends_it_ends_and_says_so(store: Store) -> None:

@@ -167,7 +167,7 @@ def woken(before: ClaimRow, claim: ClaimRow) -> str:
         until = claim.next_retry_time.isoformat(timespec="seconds")
         if claim.retry_count > before.retry_count:
             return f"{claim.claim_id} was sent and failed: {claim.reason}, at {until}."
-        held = f"is woken, but waits on for payer {claim.payer_id} until {until}"
+        held = f"is woken, but waits on for payer {claim.payer_id} until {until} at the latest"
         return f"{claim.claim_id} {held}: {claim.reason}."
     return f"{claim.claim_id} was woken; it is {claim.state} now."
 

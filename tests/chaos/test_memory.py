@@ -8,7 +8,9 @@ from tests.chaos.memory import Memory, measure
 from tests.chaos.mixture import MIXED
 
 JOBS, RECONNECTS = 6_000, 60
-WAVES, WAVE = 8, 400
+WAVES, WAVE = 8, 800
+FEW = 400
+"""Fewer than one for eight jobs, in a process where other tests have left a million."""
 
 
 async def test_memory_is_flat_over_many_jobs_and_reconnects() -> None:
@@ -25,7 +27,7 @@ async def test_faults_leave_no_objects_behind() -> None:
             await wave(here, number)
             memory.sample()
         here.gateway.faults.switch()
-    assert memory.more_objects < 200, memory.objects
+    assert memory.more_objects < FEW, memory.objects
 
 
 async def wave(here: Arena, number: int) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from alembic import command
 from sqlalchemy import text
 
 from gateways.clock import WallClock
@@ -10,7 +11,7 @@ from gateways.zeebe.connection import Plaintext
 from persistence.audit.anchors import Anchor
 from persistence.audit.seals import UNSEALED
 from persistence.database.engine import open_database
-from persistence.migrations import migrate
+from persistence.migrations import alembic_config, migrate
 from persistence.store import Store
 from tests.support.builders import NOW, draft
 from tests.support.databases import KEYS
@@ -68,8 +69,7 @@ async def test_an_upgrade_signs_what_earlier_versions_wrote(
     await migrate(database)
     await Store(database, UNSEALED).record(draft())
     async with database.begin() as connection:
-        await connection.execute(text("ALTER TABLE audit_anchors DROP COLUMN kind"))
-        await connection.execute(text("UPDATE alembic_version SET version_num = '0023'"))
+        await connection.run_sync(lambda c: command.downgrade(alembic_config(c), "0023"))
     await database.dispose()
     await migrate_database(given)
     begun = await beginning(given)

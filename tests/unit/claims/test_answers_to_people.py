@@ -52,7 +52,9 @@ def test_a_wake_up_tells_where_the_claim_stands_now() -> None:
     assert woken(before, claim(ClaimState.SUBMITTING)) == "CLM-1 was woken; it is SUBMITTING now."
     held = woken(before, claim(ClaimState.WAITING, next_retry_time=later(minutes=5)))
     until = later(minutes=5).isoformat(timespec="seconds")
-    assert held == f"CLM-1 is woken, but waits on for payer p until {until} at the latest: the payer is paused."
+    assert (
+        held == f"CLM-1 is woken, but waits on for payer p until {until} at the latest: the payer is paused."
+    )
 
 
 def test_a_wake_up_whose_send_was_made_and_failed_is_not_called_a_wait_for_the_payer() -> None:

@@ -14,6 +14,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 
 from bpmn.names import JobType, model_paths
 from domain.intake import IntakeTerms
+from domain.observations import Observe, nobody_watches
 from domain.ports import Clock
 from domain.submission import PayerGateway
 from gateways.clock import CountedClock, WallClock
@@ -81,6 +82,7 @@ class App:
     reopen: Callable[[], grpc.aio.Channel]
     mail: MailServices
     listener: Listener
+    observe: Observe
 
     async def deploy(self) -> None:
         """Deploy our models; equal ones keep their version."""
@@ -115,11 +117,12 @@ class App:
             start_received=self.intake.start_received,
             process_runs=self.commands.runs,
             doubt=doubt,
+            observe=self.observe,
         )
 
     def waker(self) -> Waker:
         """Wakes claims that wait for their payer."""
-        return Waker(self.store, self.payer_limits, by_message(self.commands))
+        return Waker(self.store, self.payer_limits, by_message(self.commands), self.observe)
 
 
 @asynccontextmanager
@@ -137,7 +140,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
         commands, cipher = ZeebeCommands(channel), await opened_cipher(settings, opened)
         store = opened.sealed_with(seals_of(cipher))
         await begin_trail(settings, store)
-        clock = clock_of(cluster, settings, store)
+        clock, observe = clock_of(cluster, settings, store), nobody_watches
         yield App(
             settings=settings,
             store=store,
@@ -154,9 +157,12 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             cipher=cipher,
             payer_limits=limits_by_payer({name: channel.settings for name, channel in channels.items()}),
             keys=KeyWatch(store, cipher),
-            mail=mail_services(settings, MailGround(store, clock, cipher, mail_gateway, commands.publish)),
+            mail=mail_services(
+                settings, MailGround(store, clock, cipher, mail_gateway, commands.publish, observe)
+            ),
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(clock),
+            observe=observe,
         )
 
 

@@ -12,6 +12,7 @@ from domain.catalog import Team
 from domain.mail.attempts import AttemptTerms
 from domain.mail.retry import PROFILES
 from domain.mail.sending import MailGateway
+from domain.observations import Observe, nobody_watches
 from domain.ports import Clock
 from gateways.mail.folder import FolderMail
 from gateways.mail.ses import SesAccount, SesMail
@@ -88,6 +89,7 @@ class MailGround:
     cipher: Cipher
     gateway: MailGateway
     publish: Publish
+    observe: Observe = nobody_watches
 
 
 def mail_services(settings: Settings, ground: MailGround) -> MailServices:
@@ -110,6 +112,7 @@ def mail_services(settings: Settings, ground: MailGround) -> MailServices:
         renderer=Renderer(mail.sender, recipients(mail), read_texts(mail.templates), mail.console_url),
         queue=queue,
         terms=AttemptTerms(PROFILES[mail.retry_profile], attempt_limit(mail.timeout_seconds)),
+        observe=ground.observe,
     )
     cool_downs = {code: timedelta(minutes=given) for code, given in mail.redrive_after_minutes.items()}
     return MailServices(queue, sender, lanes, mail.timeout_seconds, settings.fairness.at_once, cool_downs)

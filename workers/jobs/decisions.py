@@ -11,6 +11,7 @@ from domain.claim import is_claim_id
 from domain.decision import Decision
 from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
+from domain.observations import DecisionMade, OperationRepeated
 from domain.redaction import readable
 from gateways.tiss.faults import is_own_sentence
 from persistence.encryption.cipher import Cipher
@@ -63,6 +64,9 @@ def _deciding(services: Services, profile: str) -> Callable[[Job], Awaitable[Out
         recorded = await services.store.record(replace(draft, free_text=_free_text(services, job, draft)))
         if recorded.is_new:
             _warn(ruling.decision)
+            services.observe(_made(job, ruling, services.stopwatch() - began))
+        else:
+            services.observe(OperationRepeated(job.type))
         return from_json(recorded.result)
 
     return handle
@@ -92,6 +96,17 @@ def _draft(job: Job, ruling: Ruling, elapsed: Callable[[], float]) -> DecisionDr
         policy=ruling.policy,
         result=to_json(outcome_of(ruling)),
         elapsed_ms=lambda: round(elapsed() * 1000),
+    )
+
+
+def _made(job: Job, ruling: Ruling, seconds: float) -> DecisionMade:
+    return DecisionMade(
+        decision=ruling.decision,
+        profile=ruling.policy.profile.name,
+        payer_id=_question(job).payer_id,
+        job_key=job.key,
+        process_instance_key=job.process_instance_key,
+        seconds=seconds,
     )
 
 

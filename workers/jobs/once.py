@@ -7,6 +7,7 @@ from json import dumps, loads
 
 import structlog
 
+from domain.observations import Observe, OperationRepeated, nobody_watches
 from domain.redaction import redact
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.idempotency import (
@@ -53,6 +54,7 @@ class Once:
     operation: Operation
     cipher: Cipher
     terms: OperationTerms
+    observe: Observe = nobody_watches
 
     async def standing(self, tx: Transaction, jobs: Mapping[str, Job], now: datetime) -> Starts:
         """Whether each job's operation may start; jobs go by any name."""
@@ -67,6 +69,7 @@ class Once:
             case MayStart() as may:
                 return Start(key, may)
             case Cached(result_data):
+                self.observe(OperationRepeated(self.operation.name))
                 return Remembered(from_json(loads(self.cipher.decrypt(result_data, context=key.text))))
             case InProgress(until):
                 wait = max(until - now, timedelta()) + ASK_AGAIN

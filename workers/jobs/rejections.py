@@ -3,6 +3,7 @@
 from bpmn.names import Variable
 from domain.check_digits import holds_personal
 from domain.errors import InvalidInput
+from domain.observations import InputRejected
 from domain.policy import Policy
 from domain.redaction import redact
 from persistence.audit.rejections import Rejection
@@ -25,6 +26,11 @@ async def rejected(services: Services, job: Job, refused: InvalidInput, policy: 
         at=await services.clock.now(),
     )
     await services.store.run(lambda tx: tx.rejections.keep(rejection))
+    services.observe(
+        InputRejected(
+            rejection.profile, rejection.rule, rejection.claim_id, job.key, job.process_instance_key
+        )
+    )
     return Incident(str(refused))
 
 

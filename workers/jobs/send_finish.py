@@ -47,6 +47,7 @@ class Told:
     """What a send's process is told; one of those that end together says what changed for the payer."""
 
     outcome: Complete | Throw | Incident
+    settled: Settled
     change: PayerChange | None = None
 
 
@@ -74,7 +75,10 @@ async def finish_all(tx: Transaction, ended: Sequence[EndedSend], terms: EndingT
         operations = [one.begun.operation for one in ended]
         results = [(begun, said) for begun, said in zip(operations, told, strict=True) if begun]
         await terms.once.settle_all(tx, results, now)
-    return [Told(said, None if number else change) for number, said in enumerate(told)]
+    said = zip(told, (entry.recorded.told for entry in entries), strict=True)
+    return [
+        Told(outcome, settled, None if number else change) for number, (outcome, settled) in enumerate(said)
+    ]
 
 
 def _pairs(ended: Sequence[EndedSend], entries: Sequence[_Entry]) -> Sequence[tuple[EndedSend, _Entry]]:

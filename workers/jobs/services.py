@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 
+from domain.observations import Observe, nobody_watches
 from domain.policy import Policy
 from domain.ports import Clock
 from domain.retention import Periods
@@ -48,7 +49,7 @@ class Services:
 
     Without `mail` notices are recorded, and nobody is written to. `stopwatch` counts seconds that pass by
     themselves, whatever is done to clocks, and `pause` waits for them. `doubt` is told when the database may
-    be away. `process_runs` asks the engine for a process instance.
+    be away. `process_runs` asks the engine for a process instance. `observe` is told what was done.
     """
 
     store: Store
@@ -70,6 +71,7 @@ class Services:
     probe: Probe = is_up
     process_runs: Callable[[int], Awaitable[bool]] = every_process_runs
     doubt: Callable[[], None] = nobody_to_tell
+    observe: Observe = nobody_watches
     stopwatch: Callable[[], float] = perf_counter
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     places: Places = field(default_factory=Places)

@@ -17,6 +17,7 @@ import structlog
 from bpmn.names import ErrorCode, JobType, Variable
 from domain.errors import InvalidInput
 from domain.inputs import read_claim_id, read_deadline, read_payer_id
+from domain.observations import ClaimSent
 from domain.payer_status import PayerLimits
 from domain.permission import OfAnother
 from domain.policy import Policy
@@ -95,7 +96,8 @@ def _once(services: Services, handler: JobHandler) -> Once | None:
     if services.cipher is None:
         return None
     lease, ttl = handler.time_limit + LEASE_MARGIN, services.idempotency.ttl(SEND_ONCE.name)
-    return Once(SEND_ONCE, services.cipher, OperationTerms(lease, SEND_ONCE.max_retries, ttl))
+    terms = OperationTerms(lease, SEND_ONCE.max_retries, ttl)
+    return Once(SEND_ONCE, services.cipher, terms, services.observe)
 
 
 async def _candidate(services: Services, given: Input, policy: Policy) -> Candidate:
@@ -127,10 +129,16 @@ class _Sends:
         if not isinstance(begun, Begun):
             return begun
         began = await self._services.clock.now()
-        result = await self._sent(begun, began)
+        result, seconds = await self._timed(begun, began)
         if isinstance(result, OwnTrouble):
             return await self._take_back(begun, result)
-        return await self._finished(job, begun, result, began)
+        told = await self._finished(job, begun, result, began)
+        self._services.observe(_claim_sent(job, begun, told, seconds))
+        return told.outcome
+
+    async def _timed(self, begun: Begun, now: datetime) -> tuple[SendResult, float]:
+        since = self._services.stopwatch()
+        return await self._sent(begun, now), self._services.stopwatch() - since
 
     async def _begun(self, job: Job, claim: Candidate) -> Begun | Outcome | OfAnother:
         """Begin at the payer that the job names; where the claim was handed in for another, at that one."""
@@ -157,7 +165,7 @@ class _Sends:
         if self._once and begun.operation:
             await self._once.settle_all(tx, [(begun.operation, error)], now)
 
-    async def _finished(self, job: Job, begun: Begun, result: Answered, began: datetime) -> Outcome:
+    async def _finished(self, job: Job, begun: Begun, result: Answered, began: datetime) -> Told:
         services, sent = self._services, begun.submission
         sought = await services.guides.prepare(sent, result) if services.guides else None
         at = await services.clock.now()
@@ -165,7 +173,7 @@ class _Sends:
         told = await self._ending.add(sent.payer_id, ended)
         if told.change:
             await services.waker.after(told.change, at)
-        return told.outcome
+        return told
 
     async def _take_back(self, begun: Begun, trouble: OwnTrouble) -> Postpone:
         """Nothing left, through no fault of claim and payer: as if the job had not been tried."""
@@ -224,6 +232,19 @@ class _Sends:
         """The payer's limits, with the policy's reserve for a person before a deadline."""
         reserve = timedelta(seconds=self._services.policy().limits.reserve_seconds)
         return replace(self._services.payer_limits.of(payer_id), reserve=reserve)
+
+
+def _claim_sent(job: Job, begun: Begun, told: Told, seconds: float) -> ClaimSent:
+    sent = begun.submission
+    return ClaimSent(
+        claim_id=sent.claim_id,
+        payer_id=sent.payer_id,
+        attempt=sent.attempt,
+        settled=told.settled,
+        seconds=seconds,
+        job_key=job.key,
+        process_instance_key=job.process_instance_key,
+    )
 
 
 def _may_be_ones_fault(error: Exception) -> bool:

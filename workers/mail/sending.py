@@ -1,7 +1,9 @@
 """One attempt to send one mail: begun in a commit, made without one, written down in another."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from time import perf_counter
 
 import structlog
 
@@ -20,6 +22,7 @@ from domain.mail.attempts import (
 from domain.mail.codes import MailFailure
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
 from domain.mail.sending import MailAnswerLost, MailGateway, MailNotSent, MailResult, MailSent
+from domain.observations import MailAttempted, MailFate, Observe, nobody_watches
 from domain.ports import Clock
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.mails import mail_context, open_mail
@@ -53,13 +56,16 @@ class MailSender:
     renderer: Renderer
     queue: MailQueue
     terms: AttemptTerms
+    observe: Observe = nobody_watches
+    stopwatch: Callable[[], float] = perf_counter
 
     async def attempt(self, outbox_id: str) -> Attempted:
         """Try once, if the mail is still to be sent and nobody is sending it."""
-        now = await self.clock.now()
+        now, since = await self.clock.now(), self.stopwatch()
         begun = await self.store.run(lambda tx: self._begin(tx, outbox_id, now))
         ended = await self._made(begun.mail, now) if isinstance(begun, AttemptBegun) else begun
-        self._tell(ended)
+        if not isinstance(begun, MailOver):
+            self._tell(ended, self.stopwatch() - since)
         if isinstance(ended, MailDied):
             await self._start_notices(ended.mail)
         return ended
@@ -146,7 +152,9 @@ class MailSender:
         found = [await self.store.look(lambda tx, one=one: tx.mails.find(one)) for one in ids]  # type: ignore[misc]
         await self.queue.start([notice for notice in found if notice and notice.published_at is None], now)
 
-    def _tell(self, ended: Attempted) -> None:
+    def _tell(self, ended: Attempted, seconds: float) -> None:
+        if attempted := self._attempted(ended, seconds):
+            self.observe(attempted)
         match ended:
             case MailWaits(mail, wait):
                 log.warning("mail_retry_scheduled", **_logged(mail), **self._schedule(wait))
@@ -158,6 +166,32 @@ class MailSender:
                 log.info("mail_sent", jobId=mail.outbox_id, lane=mail.lane, attempt=mail.attempts)
             case _:
                 pass
+
+    def _attempted(self, ended: Attempted, seconds: float) -> MailAttempted | None:
+        match ended:
+            case MailOver(mail) if mail.state is MailState.SENT:
+                return self._of(mail, MailFate.SENT, seconds)
+            case MailWaits(mail, wait):
+                return replace(self._of(mail, MailFate.WAITS, seconds), wait=wait)
+            case MailDied(mail):
+                had_room = mail.dead_lettered_at is not None
+                return replace(self._of(mail, MailFate.DIED, seconds), is_buried=had_room)
+            case _:
+                return None
+
+    def _of(self, mail: Mail, fate: MailFate, seconds: float) -> MailAttempted:
+        failed = fate is not MailFate.SENT
+        return MailAttempted(
+            outbox_id=mail.outbox_id,
+            company_id=mail.company_id,
+            lane=mail.lane,
+            attempt=mail.attempts,
+            max_attempts=self.terms.profile.max_attempts,
+            fate=fate,
+            seconds=seconds,
+            code=mail.last_failure_code if failed else None,
+            reason=mail.last_failure_reason if failed else None,
+        )
 
     def _schedule(self, wait: timedelta) -> dict[str, object]:
         millis = wait // timedelta(milliseconds=1)

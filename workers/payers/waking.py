@@ -8,6 +8,7 @@ import structlog
 
 from bpmn.names import Message
 from domain.errors import Trouble
+from domain.observations import Observe, PayerMoved, nobody_watches
 from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.store import Store, Transaction
 from workers.payers.admission import PayerChange, locked
@@ -38,6 +39,7 @@ class Waker:
     store: Store
     limits: LimitsByPayer
     wake_up: WakeUp = nobody
+    observe: Observe = nobody_watches
 
     async def wake(self, payer_id: str, now: datetime) -> int:
         """Give the next slots at this payer and wake whoever got one; returns how many."""
@@ -51,10 +53,16 @@ class Waker:
         return len(claims)
 
     async def after(self, change: PayerChange, now: datetime) -> None:
-        """Log what changed, and wake whom it concerns."""
-        log_change(change)
+        """Tell what changed, and wake whom it concerns."""
+        self.tell(change)
         if change.wakes:
             await self.wake(change.after.payer_id, now)
+
+    def tell(self, change: PayerChange) -> None:
+        """A payer's other state, for the log and for those who watch."""
+        log_change(change)
+        if change.is_news:
+            self.observe(PayerMoved(change.before, change.after))
 
     async def _give_slots(self, tx: Transaction, payer_id: str, now: datetime) -> Sequence[str]:
         """Another worker that asks at the same time gets other claims, and later slots."""

@@ -11,7 +11,7 @@ from gateways.tiss.settings import PayerSettings
 from persistence.store import Store, Transaction
 from workers.payers.admission import PayerChange, locked
 from workers.payers.limits import LimitsByPayer
-from workers.payers.waking import Waker, log_change
+from workers.payers.waking import Waker
 
 Probe = Callable[[PayerSettings], Awaitable[bool | None]]
 LOST_AFTER = timedelta(hours=1)
@@ -52,5 +52,5 @@ class Probing:
             breaker = payer.breaker
             return await payer.change(breaker.aged().status if up is None else breaker.probed(up=up))
 
-        log_change(await self.store.run(keep))
+        self.waker.tell(await self.store.run(keep))
         return await self.waker.wake(payer_id, now)

@@ -1,0 +1,95 @@
+"""What our work tells those who watch it, for metrics, logs and traces: facts without patients' data."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from domain.decision import Decision
+from domain.payer_status import PayerStatus
+from domain.submission import Settled
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionMade:
+    """A decision is on record; a job that asked again and got a stored answer is an `OperationRepeated`."""
+
+    decision: Decision
+    profile: str
+    payer_id: str | None
+    job_key: int
+    process_instance_key: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class InputRejected:
+    """A job's input broke a rule; nothing was decided."""
+
+    profile: str
+    rule: str
+    claim_id: str | None
+    job_key: int
+    process_instance_key: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSent:
+    """A send is over and on record; `attempt` counts the claim's sends from 1."""
+
+    claim_id: str
+    payer_id: str
+    attempt: int
+    settled: Settled
+    seconds: float
+    job_key: int
+    process_instance_key: int
+
+
+@dataclass(frozen=True, slots=True)
+class PayerMoved:
+    """Another state of a payer's breaker."""
+
+    before: PayerStatus
+    after: PayerStatus
+
+
+@dataclass(frozen=True, slots=True)
+class OperationRepeated:
+    """An operation was asked for again and got its first answer."""
+
+    operation: str
+
+
+class MailFate(StrEnum):
+    """What became of one attempt to send a mail."""
+
+    SENT = "sent"
+    WAITS = "waits"
+    DIED = "died"
+
+
+@dataclass(frozen=True, slots=True)
+class MailAttempted:
+    """An attempt to send a mail is over; `wait` until the next, if it waits for one."""
+
+    outbox_id: str
+    company_id: str
+    lane: str
+    attempt: int
+    max_attempts: int
+    fate: MailFate
+    seconds: float
+    code: str | None = None
+    reason: str | None = None
+    wait: timedelta | None = None
+    is_buried: bool = True
+    """Of one that died: whether the dead letters had room."""
+
+
+Observation = DecisionMade | InputRejected | ClaimSent | PayerMoved | OperationRepeated | MailAttempted
+Observe = Callable[[Observation], None]
+
+
+def nobody_watches(_observation: Observation) -> None:
+    """Watched by nobody."""

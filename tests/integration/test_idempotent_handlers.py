@@ -16,16 +16,16 @@ from persistence.database.engine import open_database
 from persistence.database.trouble import DatabaseError
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
-from persistence.repositories.idempotency import OperationStatus
-from persistence.store import Store
+from persistence.repositories.idempotency import OperationStatus, OperationTerms, StartedOperation
+from persistence.store import Store, Transaction
 from tests.support.builders import NOW, later
 from tests.support.services import services
 from workers.config.idempotency import IdempotencySettings, OperationName
 from workers.config.settings import HandlerLimits, read_settings
 from workers.jobs import all_handlers
-from workers.jobs.idempotent import Memory, Operation, idempotent, operation_key
 from workers.jobs.limits import JobLimits
-from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Postpone, Throw
+from workers.jobs.once import LEASE_MARGIN, Once, Operation, Remembered, operation_key
+from workers.runtime import Complete, Fail, Incident, Job, Outcome, Postpone, Throw
 
 OPERATION = Operation(
     OperationName.SUBMIT_CLAIM, inputs=("claimId", "retryCount"), undone=frozenset({"NOT_DONE"})
@@ -67,6 +67,33 @@ def cipher() -> Cipher:
     return cipher_of(new_key("k1"))
 
 
+@dataclass(frozen=True)
+class Memory:
+    """Where records are kept, and for how long; operations of four minutes run in it, each once."""
+
+    store: Store
+    cipher: Cipher
+    clock: Time
+    idempotency: IdempotencySettings = field(default_factory=IdempotencySettings)
+
+    @property
+    def once(self) -> Once:
+        lease, ttl = timedelta(minutes=4) + LEASE_MARGIN, self.idempotency.ttl(OPERATION.name)
+        return Once(OPERATION, self.cipher, OperationTerms(lease, OPERATION.max_retries, ttl))
+
+    async def begin(self, job: Job) -> StartedOperation | Remembered:
+        async def begin(tx: Transaction) -> StartedOperation | Remembered:
+            starts = await self.once.standing(tx, {"it": job}, self.clock.moment)
+            if isinstance(known := starts["it"], Remembered):
+                return known
+            return (await self.once.begin(tx, starts, ["it"], self.clock.moment))["it"]
+
+        return await self.store.run(begin)
+
+    async def settle(self, begun: StartedOperation, told: object) -> None:
+        await self.store.run(lambda tx: self.once.settle_all(tx, [(begun, told)], self.clock.moment))
+
+
 @pytest.fixture
 def memory(store: Store, clock: Time, cipher: Cipher) -> Memory:
     return Memory(store, cipher, clock)
@@ -75,11 +102,17 @@ def memory(store: Store, clock: Time, cipher: Cipher) -> Memory:
 def once(
     work: Callable[[Job], Awaitable[Outcome]], memory: Memory
 ) -> Callable[[Job], Coroutine[None, None, Outcome]]:
-    handler = JobHandler("submit-claim", ("claimId",), work, time_limit=timedelta(minutes=4))
-    guarded = idempotent(handler, OPERATION, memory)
-
     async def handle(job: Job) -> Outcome:
-        return await guarded.handle(job)
+        begun = await memory.begin(job)
+        if isinstance(begun, Remembered):
+            return begun.told
+        try:
+            told = await work(job)
+        except Exception as error:
+            await memory.settle(begun, error)
+            raise
+        await memory.settle(begun, told)
+        return told
 
     return handle
 

@@ -11,7 +11,7 @@ from domain.verdicts import Candidate, Go
 from persistence.store import Store, Transaction
 from tests.security.two_processes import CLOSE, FIRST, PAYER, QUICK, SEND, Desk
 from tests.support.builders import NOW
-from workers.jobs.idempotent import LEASE_MARGIN
+from workers.jobs.once import LEASE_MARGIN
 from workers.payers.admission import Admission, locked
 from workers.runtime import Job, Outcome, Postpone
 from workers.upkeep.relay import LEASE

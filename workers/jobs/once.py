@@ -9,7 +9,8 @@ import structlog
 
 from domain.observations import Observe, OperationRepeated, nobody_watches
 from domain.redaction import redact
-from persistence.encryption.cipher import Cipher
+from persistence.database.trouble import DatabaseError, may_pass
+from persistence.encryption.cipher import Cipher, CipherError
 from persistence.repositories.idempotency import (
     Cached,
     IdempotencyRecord,
@@ -22,11 +23,26 @@ from persistence.repositories.idempotency import (
     standing,
 )
 from persistence.store import Transaction
-from workers.jobs.idempotent import ASK_AGAIN, Operation, exhausted, in_progress, operation_key
+from workers.config.idempotency import OperationName
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Postpone, Throw, from_json, to_json
 
+LEASE_MARGIN = timedelta(seconds=10)
+ASK_AGAIN = timedelta(seconds=1)
 log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a handler declares: the operation's name and the variables that make one execution of it.
+
+    `undone` are the BPMN errors that say that nothing was done: such an execution leaves no record.
+    """
+
+    name: OperationName
+    inputs: tuple[str, ...]
+    undone: frozenset[str] = frozenset()
+    max_retries: int = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +89,9 @@ class Once:
                 return Remembered(from_json(loads(self.cipher.decrypt(result_data, context=key.text))))
             case InProgress(until):
                 wait = max(until - now, timedelta()) + ASK_AGAIN
-                return Remembered(Postpone(in_progress(self.operation), wait))
+                return Remembered(Postpone(_in_progress(self.operation), wait))
             case RetriesExhausted(retry_count, error):
-                return Remembered(Incident(exhausted(job, self.operation, retry_count, error)))
+                return Remembered(Incident(_exhausted(job, self.operation, retry_count, error)))
 
     async def begin(
         self, tx: Transaction, starts: Starts, names: Collection[str], now: datetime
@@ -132,9 +148,39 @@ class Once:
         match told:
             case Fail(message) | Incident(message, is_undone=False):
                 await tx.idempotency.mark_failed(started, redact(message), now=now)
-            case Postpone():
+            case Postpone() | CipherError():
+                await tx.idempotency.take_back(started)
+            case DatabaseError() as trouble if may_pass(trouble):
                 await tx.idempotency.take_back(started)
             case Exception():  # its message may quote variables
                 await tx.idempotency.mark_failed(started, type(told).__name__, now=now)
             case _:
                 await tx.idempotency.forget(started)
+
+
+def operation_key(job: Job, operation: Operation) -> OperationKey:
+    """The business key of one execution: instance, activity, operation and the declared inputs."""
+    inputs = {name: _plain(job.variables.get(name)) for name in operation.inputs}
+    return OperationKey(str(job.process_instance_key), job.element_id, operation.name, inputs)
+
+
+def _plain(value: object) -> object:
+    # JSON has one kind of number: 2 may arrive as 2.0
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _in_progress(operation: Operation) -> str:
+    """Why a job has to wait."""
+    return (
+        f"{operation.name} is in progress elsewhere (rule RN-IdempotencyRecord): "
+        "it is asked for again when that must be over."
+    )
+
+
+def _exhausted(job: Job, operation: Operation, retry_count: int, error: str | None) -> str:
+    """Why a job is not run once more, and what to do."""
+    return (
+        f"{operation.name} was started {retry_count + 1} times and did not end well "
+        f"({error or 'its worker died'}; rule RN-IdempotencyRecord). Find out why; then "
+        f"`reenvio retention unlock {job.process_instance_key}`, and retry in Operate."
+    )

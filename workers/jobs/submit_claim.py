@@ -29,8 +29,7 @@ from persistence.repositories.idempotency import OperationTerms
 from persistence.store import Transaction
 from workers.config.idempotency import OperationName
 from workers.jobs.claim_owner import in_own_name
-from workers.jobs.idempotent import LEASE_MARGIN, Operation
-from workers.jobs.once import Once
+from workers.jobs.once import LEASE_MARGIN, Once, Operation
 from workers.jobs.rejections import rejected
 from workers.jobs.send_begin import (
     AskedSend,

@@ -80,11 +80,6 @@ class Cipher:
         return True
 
 
-def key_id_of(stored: str) -> str:
-    """The id of the key that a stored value, or its beginning, names."""
-    return _parts(stored)[1]
-
-
 def _parts(stored: str) -> tuple[str, str, str]:
     parts = stored.split(":", 2)
     if len(parts) != 3 or parts[0] != FORMAT:

@@ -226,10 +226,6 @@ class Claims:
         mine = (claims.c.claim_id == claim_id) & (claims.c.state == ClaimState.RECEIVED)
         await self._connection.execute(update(claims).where(mine).values(updated_at=now))
 
-    async def receive(self, arrival: Arrival, *, now: datetime) -> None:
-        """Create a claim that came in with its file."""
-        await self.receive_all([(arrival, now)])
-
     async def receive_all(self, arrivals: Iterable[tuple[Arrival, datetime]]) -> None:
         """Create claims that came in with their files, each at its moment."""
         rows = [

@@ -30,7 +30,7 @@ async def hand_in(url: str, keys: str) -> None:
     cipher, engine = cipher_of(keys), open_database(url)
     arrival = Arrival(CLAIM, "p", later(hours=48), "c" * 64, "1")
     async with Store(engine).transaction() as tx:
-        await tx.claims.receive(arrival, now=NOW)
+        await tx.claims.receive_all([(arrival, NOW)])
         await tx.payloads.put(CLAIM, seal_payload(cipher, CLAIM, FILE), now=NOW)
         await tx.guides.keep(arrival, kept_guides(cipher, guides_of(FILE)))
     await engine.dispose()

@@ -169,7 +169,7 @@ async def test_a_claim_that_an_earlier_version_took_in_leaves_the_arrival_unknow
     async with opened(store, tmp_path, Version.V4_01_00, TAKEN_UNHEARD) as scene:
         await scene.hand_in("2", first=1)
         early = Arrival("CLM-EARLY-1", PAYER, NOW + timedelta(hours=48), "x", "9")
-        await store.run(lambda tx: tx.claims.receive(early, now=NOW))
+        await store.run(lambda tx: tx.claims.receive_all([(early, NOW)]))
         refused = await resent_after_a_lost_answer(scene)
         assert isinstance(refused, Throw)
         review = await scene.review(SECOND, refused)
@@ -183,7 +183,7 @@ async def test_a_claim_under_a_name_that_its_payer_had_before_leaves_the_arrival
     async with opened(store, tmp_path, Version.V4_01_00, TAKEN_UNHEARD) as scene:
         await scene.hand_in("2", first=1)
         renamed = Arrival("CLM-EARLY-1", "earlier-name", NOW + timedelta(hours=48), "x", "9")
-        await store.run(lambda tx: tx.claims.receive(renamed, now=NOW))
+        await store.run(lambda tx: tx.claims.receive_all([(renamed, NOW)]))
         kept = kept_guides(cipher_of(new_key("k1")), ["GP-0009"])
         await store.run(lambda tx: tx.guides.keep(renamed, kept))
         refused = await resent_after_a_lost_answer(scene)

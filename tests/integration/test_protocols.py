@@ -94,7 +94,7 @@ async def opened(
             limits = limits_by_payer({name: channel.settings for name, channel in channels.items()})
             async with store.transaction() as tx:
                 due = NOW + timedelta(hours=48)
-                await tx.claims.receive(Arrival(DERIVED, PAYER, due, "x", "200000000001"), now=NOW)
+                await tx.claims.receive_all([(Arrival(DERIVED, PAYER, due, "x", "200000000001"), NOW)])
                 await tx.payloads.put(DERIVED, seal_payload(cipher, DERIVED, FILE), now=NOW)
             yield Scene(Protocols(store, limits, cipher, channels, clock), simulator, clock)
 

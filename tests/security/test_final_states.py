@@ -265,7 +265,7 @@ async def test_a_decision_of_another_process_does_not_move_our_claim(desk: Desk)
 
 async def test_a_decision_of_another_process_keeps_no_received_claim_from_its_start(desk: Desk) -> None:
     arrival = Arrival(CLAIM, PAYER, later(hours=9), "c" * 64, "7")
-    await desk.store.run(lambda tx: tx.claims.receive(arrival, now=NOW))
+    await desk.store.run(lambda tx: tx.claims.receive_all([(arrival, NOW)]))
     await desk.do(desk.job(DECIDE, SECOND, submissionError="TIMEOUT", retryCount=0))
     assert (await desk.row()).state is ClaimState.RECEIVED
 

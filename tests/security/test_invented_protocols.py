@@ -103,7 +103,7 @@ async def submitted(app: App, key: int = 7) -> Outcome:
 async def hand_in(app: App, *, with_file: bool = True) -> None:
     """A claim as a real intake leaves it; retention may have removed its file since."""
     async with app.store.transaction() as tx:
-        await tx.claims.receive(Arrival(CLAIM, PAYER, later(hours=48), "c" * 64, "1"), now=NOW)
+        await tx.claims.receive_all([(Arrival(CLAIM, PAYER, later(hours=48), "c" * 64, "1"), NOW)])
         if with_file:
             sealed = seal_payload(app.cipher, CLAIM, file_bytes(file_text()))
             await tx.payloads.put(CLAIM, sealed, now=NOW)

@@ -23,7 +23,7 @@ HANDED_IN = Arrival(CLAIM, PAYER, later(hours=48), "c" * 64, "7")
 @pytest.fixture
 async def desk(store: Store) -> Desk:
     """A claim that was handed in with its file."""
-    await store.run(lambda tx: tx.claims.receive(HANDED_IN, now=NOW))
+    await store.run(lambda tx: tx.claims.receive_all([(HANDED_IN, NOW)]))
     return Desk(store)
 
 

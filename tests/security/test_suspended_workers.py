@@ -28,8 +28,8 @@ from tests.support.connected_payer import ConnectedPayer, connected_payer
 from tests.support.services import services
 from tests.support.tiss_samples import PAYER, file_bytes, file_text, payer
 from workers.jobs import all_handlers
-from workers.jobs.send_begin import Begun
 from workers.jobs.send_finish import EndedSend, EndingTerms, finish_all
+from workers.jobs.send_group import Begun
 from workers.payers.cancelled import note_cancelled
 from workers.payers.channels import PayerChannel, gateway_to
 from workers.payers.fence import Fence

@@ -12,7 +12,7 @@ from persistence.repositories.guides import SoughtGuides
 from persistence.store import Transaction
 from workers.claims.guides import other_holders
 from workers.jobs.once import Once
-from workers.jobs.send_begin import Begun
+from workers.jobs.send_group import Begun
 from workers.jobs.send_result import AfterSend, LockedClaim, facts_of, recorded, report
 from workers.payers.admission import LockedPayer, PayerChange, locked
 from workers.runtime.outcome import Complete, Incident, Throw

@@ -31,16 +31,9 @@ from workers.config.idempotency import OperationName
 from workers.jobs.claim_owner import in_own_name
 from workers.jobs.once import LEASE_MARGIN, Once, Operation
 from workers.jobs.rejections import rejected
-from workers.jobs.send_begin import (
-    AskedSend,
-    Beginning,
-    BeginningTerms,
-    Begun,
-    NothingBeginsError,
-    PayerDiffers,
-    begin_all,
-)
+from workers.jobs.send_begin import NothingBeginsError, begin_all
 from workers.jobs.send_finish import EndedSend, EndingTerms, Told, finish_all
+from workers.jobs.send_group import AskedSend, Beginning, BeginningTerms, Begun, PayerDiffers
 from workers.jobs.services import Services
 from workers.policy.overrides import as_named
 from workers.runtime.handler import JobHandler, JobInput, typed

@@ -29,7 +29,7 @@ def arrival(claim: str = CLAIM, payer: str = "p") -> Arrival:
 
 async def receive(store: Store, claim: str = CLAIM, *, minutes: float = 0, payer: str = "p") -> None:
     async with store.transaction() as tx:
-        await tx.claims.receive(arrival(claim, payer), now=later(minutes=minutes))
+        await tx.claims.receive_all([(arrival(claim, payer), later(minutes=minutes))])
         await tx.payloads.put(claim, seal_payload(CIPHER, claim, FILE), now=later(minutes=minutes))
 
 

@@ -29,7 +29,7 @@ FILE = "c" * 64
 async def receive(store: Store, claim: str, *guides: str, payer: str = "p", cipher: Cipher = CIPHER) -> None:
     arrival = Arrival(claim, payer, later(hours=48), FILE, "123")
     async with store.transaction() as tx:
-        await tx.claims.receive(arrival, now=NOW)
+        await tx.claims.receive_all([(arrival, NOW)])
         await tx.guides.keep(arrival, kept_guides(cipher, guides))
 
 
@@ -97,7 +97,7 @@ async def test_a_claim_holds_its_guides_unless_it_was_given_up_and_cannot_have_a
 
 async def test_a_claim_of_an_earlier_version_may_hold_any_guide(store: Store) -> None:
     async with store.transaction() as tx:
-        await tx.claims.receive(Arrival(OTHER, "p", later(hours=48), FILE, "123"), now=NOW)
+        await tx.claims.receive_all([(Arrival(OTHER, "p", later(hours=48), FILE, "123"), NOW)])
     assert await seen(store, "GP-1") == ([], False)
     async with store.transaction() as tx:
         await tx.claims.close(OTHER, ClaimState.WRITTEN_OFF, now=NOW)

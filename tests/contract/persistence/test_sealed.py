@@ -39,7 +39,7 @@ def batch(number: int) -> bytes:
 async def hand_in(store: Store, number: int, cipher: Cipher = BEFORE) -> None:
     arrival = Arrival(claim(number), "p", later(hours=48), f"{number:064}", str(number))
     async with store.transaction() as tx:
-        await tx.claims.receive(arrival, now=NOW)
+        await tx.claims.receive_all([(arrival, NOW)])
         await tx.payloads.put(claim(number), seal_payload(cipher, claim(number), batch(number)), now=NOW)
         await tx.guides.keep(arrival, kept_guides(cipher, guides_of(batch(number))))
 

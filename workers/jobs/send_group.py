@@ -62,7 +62,7 @@ class BeginningTerms:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownClaim:
+class ClaimOnRecord:
     """What is on record of a claim."""
 
     row: ClaimRow | None
@@ -87,7 +87,7 @@ class SendGroup:
     asked: Sequence[AskedSend]
     terms: BeginningTerms
     payer: LockedPayer
-    known: Mapping[str, KnownClaim]
+    known: Mapping[str, ClaimOnRecord]
     starts: Mapping[str, Start | Remembered]
     told: dict[str, NotSent] = field(default_factory=dict)
     going: dict[str, datetime | None] = field(default_factory=dict)
@@ -108,7 +108,7 @@ async def looked_up(tx: Transaction, asked: Sequence[AskedSend], terms: Beginnin
     rows, histories = await tx.claims.lock_all(ids), await tx.attempts.histories(ids)
     asking = [id_ for id_, row in rows.items() if row.state in MAY_BE_UNDER_WAY]
     running = await tx.payers.sends_under_way(asking, now=now) if asking else {}
-    known = {id_: KnownClaim(rows.get(id_), histories[id_], running.get(id_)) for id_ in ids}
+    known = {id_: ClaimOnRecord(rows.get(id_), histories[id_], running.get(id_)) for id_ in ids}
     jobs = {one.claim.claim_id: one.job for one in asked}
     starts = await terms.once.standing(tx, jobs, now) if terms.once else {}
     return SendGroup(tx, asked, terms, payer, known, starts)

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from domain.decision import Decision
 from domain.payer_status import PayerStatus
+from domain.standing import StandingKind
 from domain.submission import Settled
 
 
@@ -87,7 +88,22 @@ class MailAttempted:
     """Of one that died: whether the dead letters had room."""
 
 
-Observation = DecisionMade | InputRejected | ClaimSent | PayerMoved | OperationRepeated | MailAttempted
+@dataclass(frozen=True, slots=True)
+class StandstillHealed:
+    """What stood still was pushed on: the engine took it."""
+
+    kind: StandingKind
+
+
+Observation = (
+    DecisionMade
+    | InputRejected
+    | ClaimSent
+    | PayerMoved
+    | OperationRepeated
+    | MailAttempted
+    | StandstillHealed
+)
 Observe = Callable[[Observation], None]
 
 

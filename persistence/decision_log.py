@@ -152,6 +152,7 @@ def _move(draft: DecisionDraft) -> Move:
         next_retry_time=retry.next_retry_time if retry else None,
         reason=decision.reason,
         updated_at=decision.decided_at,
+        job=draft.job,
     )
 
 

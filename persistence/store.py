@@ -56,6 +56,7 @@ from persistence.repositories.payers import Payers
 from persistence.repositories.payloads import Payloads
 from persistence.repositories.reviews import Notices, Reviews
 from persistence.repositories.sealed import SealedValues
+from persistence.repositories.standstills import Standstills
 from persistence.retention import ExpiredRecords
 
 Result = TypeVar("Result")
@@ -112,6 +113,7 @@ class Transaction:
         self.rejections = Rejections(connection, seals)
         self.reviews = Reviews(connection)
         self.sealed = SealedValues(connection)
+        self.standstills = Standstills(connection)
         self.verification = Verification(connection, seals)
 
     async def time(self) -> datetime:

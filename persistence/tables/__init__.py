@@ -20,6 +20,7 @@ from persistence.tables.operators import operator_orders
 from persistence.tables.outbox import leases, outbox
 from persistence.tables.payers import payer_sends, payer_status, payer_waits
 from persistence.tables.retention import error_statistics, legal_holds
+from persistence.tables.standing import standing_still
 
 __all__ = [
     "audit_anchors",
@@ -49,5 +50,6 @@ __all__ = [
     "policies",
     "retry_decisions",
     "reviews",
+    "standing_still",
     "submission_attempts",
 ]

@@ -58,6 +58,7 @@ from workers.runtime.gate import Gate
 from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.keys import KeyWatch
 from workers.upkeep.relay import Relay, RelayTerms
+from workers.upkeep.standing import nudges_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ class App:
             mail=self.mail,
             start_received=self.intake.start_received,
             process_runs=self.commands.runs,
+            nudges=nudges_by(self.commands),
             doubt=doubt,
             observe=self.observe,
         )

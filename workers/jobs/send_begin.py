@@ -26,6 +26,7 @@ from persistence.repositories.journal import JournalNote
 from persistence.repositories.payers import UnderWay
 from persistence.repositories.payloads import open_payload
 from persistence.store import Transaction
+from workers.jobs.held import held as held_job
 from workers.jobs.once import Once, Remembered, Start
 from workers.jobs.send_result import (
     accepted,
@@ -278,7 +279,7 @@ def _row(group: _Group, one: AskedSend, state: ClaimState, **changes: object) ->
     known = group.known[claim.claim_id].row
     new = ClaimRow(claim.claim_id, claim.payer_id, state, 0, None, None, None, now, created_at=now)
     own = {"payer_id": claim.payer_id, "process_instance_key": one.job.process_instance_key}
-    return (known or new).moved(state, now=now, **(own | changes))
+    return (known or new).moved(state, now=now, **(own | changes)).in_hands_of(held_job(one.job))
 
 
 async def _written(group: _Group) -> Sequence[Beginning]:

@@ -24,6 +24,7 @@ from domain.mail.mail import Mail, MailContent, MailState, outbox_id
 from domain.mail.sending import MailAnswerLost, MailGateway, MailNotSent, MailResult, MailSent
 from domain.observations import MailAttempted, MailFate, Observe, nobody_watches
 from domain.ports import Clock
+from domain.standing import HeldJob
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store, Transaction
@@ -59,10 +60,10 @@ class MailSender:
     observe: Observe = nobody_watches
     stopwatch: Callable[[], float] = perf_counter
 
-    async def attempt(self, outbox_id: str) -> Attempted:
-        """Try once, if the mail is still to be sent and nobody is sending it."""
+    async def attempt(self, outbox_id: str, job: HeldJob | None = None) -> Attempted:
+        """Try once for a job, if the mail is still to be sent and nobody is sending it."""
         now, since = await self.clock.now(), self.stopwatch()
-        begun = await self.store.run(lambda tx: self._begin(tx, outbox_id, now))
+        begun = await self.store.run(lambda tx: self._begin(tx, outbox_id, now, job))
         ended = await self._made(begun.mail, now) if isinstance(begun, AttemptBegun) else begun
         if not isinstance(begun, MailOver):
             self._tell(ended, self.stopwatch() - since)
@@ -75,14 +76,16 @@ class MailSender:
         ended = await self.clock.now()
         return await self.store.run_until_written(lambda tx: self._settle(tx, mail, result, ended))
 
-    async def _begin(self, tx: Transaction, outbox_id: str, now: datetime) -> AttemptBegun | Attempted:
+    async def _begin(
+        self, tx: Transaction, outbox_id: str, now: datetime, job: HeldJob | None
+    ) -> AttemptBegun | Attempted:
         mail = await tx.mails.lock(outbox_id)
         if mail is None:
             return UnknownMail()
         begun = begin(mail, self.terms, now)
         if isinstance(begun, AttemptBegun):
             open_mail(self.cipher, outbox_id, mail.sealed)  # without its key no attempt is spent
-            await tx.mails.save(begun.mail)
+            await tx.mails.save(begun.mail.in_hands_of(job))
         if isinstance(begun, MailDied):
             return await self._bury(tx, begun, now)
         return begun

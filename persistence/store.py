@@ -40,11 +40,14 @@ from persistence.repositories.claims import Claims
 from persistence.repositories.dead_letters import DeadLetters
 from persistence.repositories.decisions import Decisions
 from persistence.repositories.draft import DecisionDraft, Recorded
+from persistence.repositories.first_rounds import FirstRounds
 from persistence.repositories.free_texts import FreeTexts
 from persistence.repositories.guides import Guides
 from persistence.repositories.idempotency import IdempotencyRecords
 from persistence.repositories.incidents import Incidents
 from persistence.repositories.journal import Journal
+from persistence.repositories.kpi_snapshots import KpiSnapshots
+from persistence.repositories.kpis import Kpis
 from persistence.repositories.leases import Leases
 from persistence.repositories.legal_holds import LegalHolds
 from persistence.repositories.mail_lanes import MailLanes
@@ -95,12 +98,15 @@ class Transaction:
         self.decisions = Decisions(connection)
         self.expired = ExpiredRecords(connection)
         self.export = Export(connection)
+        self.first_rounds = FirstRounds(connection)
         self.free_texts = FreeTexts(connection)
         self.guides = Guides(connection)
         self.holds = LegalHolds(connection, self.notes)
         self.idempotency = IdempotencyRecords(connection)
         self.incidents = Incidents(connection)
         self.journal = Journal(connection, self.notes)
+        self.kpis = Kpis(connection)
+        self.kpi_snapshots = KpiSnapshots(connection)
         self.leases = Leases(connection)
         self.mail_lanes = MailLanes(connection)
         self.mail_paces = MailPaces(connection)

@@ -14,6 +14,7 @@ from persistence.tables.claims import (
 )
 from persistence.tables.decisions import retry_decisions
 from persistence.tables.idempotency import idempotency_records
+from persistence.tables.kpis import first_rounds, kpi_snapshots
 from persistence.tables.mail import dead_letters, mails
 from persistence.tables.mail_limits import mail_lanes, mail_meters, mail_permits
 from persistence.tables.operators import operator_orders
@@ -33,7 +34,9 @@ __all__ = [
     "claims",
     "dead_letters",
     "error_statistics",
+    "first_rounds",
     "idempotency_records",
+    "kpi_snapshots",
     "leases",
     "legal_holds",
     "mail_lanes",

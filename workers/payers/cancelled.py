@@ -21,6 +21,7 @@ async def note_cancelled(tx: Transaction, sent: Submission, now: datetime) -> No
     claim = await tx.claims.lock(sent.claim_id)
     await tx.attempts.undo(sent.claim_id, before=sent.attempt, now=now)
     await tx.attempts.undo_later(sent.claim_id, after=sent.attempt, now=now)
+    await tx.first_rounds.forget_acceptance(sent.claim_id)
     done = "the payer has cancelled what it had of the earlier sends"
     await tx.journal.write(sent.claim_id, "cancelled_at_payer", done, now=now)
     if claim and claim.state in SHOWN_AS_TAKEN and claim.protocol_number:

@@ -1,0 +1,11 @@
+"""Who reads which gauges in a worker's process."""
+
+from collections.abc import Sequence
+
+from workers.app.composition import App
+from workers.app.telemetry.gauges import GaugeSource
+
+
+def gauge_sources(_app: App) -> Sequence[GaugeSource]:
+    """All of them; each reads metrics of the table under their names there."""
+    return ()

@@ -12,6 +12,7 @@ from domain.claim_state import ClaimState
 from domain.errors import Trouble
 from domain.observations import Observation, StandstillHealed
 from domain.payer_status import PayerLimits
+from domain.readings import Reading
 from domain.standing import HEAL_AGAIN, HeldJob, StandingKind
 from domain.submission import AnswerLost, SendResult, Submission
 from persistence.repositories.claims import ClaimRow
@@ -23,7 +24,7 @@ from tests.support.services import services
 from workers.jobs import all_handlers
 from workers.runtime import Complete, Job, Outcome, Postpone, Throw
 from workers.upkeep.clocks import ClockCheck
-from workers.upkeep.standing import Nudges, StandingWatch
+from workers.upkeep.standing import Nudges, StandingWatch, standing_gauges
 
 LOCK, LATE = timedelta(minutes=5), timedelta(minutes=11)
 STEP = timedelta(minutes=5)
@@ -160,7 +161,8 @@ async def test_nothing_is_done_while_nothing_moves_but_it_is_told(hospital: Hosp
         assert await hospital.look(STEP) == 0
     assert hospital.engine.failed == []
     assert [(line["event"], line["others_move"]) for line in logs] == [("claim_stands_still", False)]
-    assert (await hospital.store.look(lambda tx: tx.standstills.count()))[StandingKind.JOB] == 1
+    read = await standing_gauges(hospital.store)()
+    assert Reading("reenvio_standing_still", 1, {"kind": "job"}) in read
 
 
 async def test_each_is_healed_once_in_a_while_however_often_the_watch_looks(hospital: Hospital) -> None:

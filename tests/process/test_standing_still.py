@@ -57,6 +57,7 @@ async def arrives_and_hangs(hospital: Hospital) -> ClaimRow:
 
 async def forget_the_lock(hospital: Hospital, row: ClaimRow) -> None:
     stub: Any = GatewayStub(hospital.app.channel)
+    assert row.job_key
     timeout = int(FORGOTTEN.total_seconds() * 1_000)
     await stub.UpdateJobTimeout(UpdateJobTimeoutRequest(jobKey=row.job_key, timeout=timeout))
 

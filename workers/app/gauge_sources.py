@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from workers.app.composition import App
 from workers.app.telemetry.gauges import GaugeSource
+from workers.upkeep.standing import standing_gauges
 
 
-def gauge_sources(_app: App) -> Sequence[GaugeSource]:
+def gauge_sources(app: App) -> Sequence[GaugeSource]:
     """All of them; each reads metrics of the table under their names there."""
-    return ()
+    return (GaugeSource("standing", standing_gauges(app.store)),)

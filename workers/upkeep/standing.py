@@ -15,6 +15,7 @@ import structlog
 from bpmn.names import Message
 from domain.errors import Trouble
 from domain.observations import Observe, StandstillHealed, nobody_watches
+from domain.readings import ReadGauges, Reading
 from domain.standing import LATE_AFTER, HeldJob, Late, Look, StandingKind, Standstill, judge
 from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.repositories.journal import JournalNote
@@ -23,6 +24,7 @@ from persistence.store import Store, Transaction
 MOST = 500
 """So many of each kind are looked at in one run, the longest late first."""
 FORGOTTEN = "The lock of this job ended, and nobody got it: handed out again, at no cost to its retries."
+GAUGE = "reenvio_standing_still"
 NOT_IN_HAND = "the engine has no such job in anybody's hands"
 log = structlog.get_logger(__name__)
 
@@ -112,6 +114,16 @@ class StandingWatch:
         log.warning("standing_healed", **_named(late), heals=found.after.heals)
         self.observe(StandstillHealed(late.kind))
         return True
+
+
+def standing_gauges(store: Store) -> ReadGauges:
+    """How much stands still, by kind, for whoever shows gauges."""
+
+    async def read() -> Sequence[Reading]:
+        counts = await store.look(lambda tx: tx.standstills.count())
+        return [Reading(GAUGE, number, {"kind": kind.value}) for kind, number in counts.items()]
+
+    return read
 
 
 def _others_move(after: Standstill, look: Look) -> bool:

@@ -6,7 +6,7 @@ in for. What it decides about one claim is a value; all is written at the end, t
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -23,9 +23,11 @@ from persistence.repositories.attempts import History, Leaving
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.idempotency import StartedOperation
 from persistence.repositories.journal import JournalNote
+from persistence.repositories.outbox import OutboxEvent
 from persistence.repositories.payers import UnderWay
 from persistence.repositories.payloads import open_payload
 from persistence.store import Transaction
+from workers.jobs.facts import accepted_by_payer, resent_after_review
 from workers.jobs.held import held as held_job
 from workers.jobs.once import Once, Remembered, Start
 from workers.jobs.send_result import (
@@ -290,10 +292,23 @@ async def _written(group: _Group) -> Sequence[Beginning]:
     moved = [one.claim for one in group.told.values() if one.claim]
     await _save(group, [*leaving, *moved])
     await group.tx.journal.write_several([one.line for one in group.told.values() if one.line])
+    await group.tx.outbox.add_any(_facts(group, [*leaving, *moved]))
     if group.terms.once:
         outcomes = {claim_id: one.told for claim_id, one in group.told.items() if one.claim}
         await group.terms.once.remember(group.tx, group.starts, outcomes, group.payer.breaker.now)
     return [everything[one.claim.claim_id] for one in group.asked]
+
+
+def _facts(group: _Group, rows: Sequence[ClaimRow]) -> Iterator[OutboxEvent]:
+    """What a claim's leaving, or not leaving, tells others: it was in review, or is known to be accepted."""
+    keys = {one.claim.claim_id: one.job.key for one in group.asked}
+    for row in rows:
+        known = group.known[row.claim_id]
+        if row.state is ClaimState.ACCEPTED:
+            taken = known.history.acceptances
+            yield accepted_by_payer(row, taken[0].attempt if taken else None, row.updated_at)
+        elif known.row and known.row.state is ClaimState.IN_REVIEW:
+            yield resent_after_review(row.claim_id, keys[row.claim_id], row.updated_at)
 
 
 def _going(group: _Group) -> Sequence[AskedSend]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from domain.claim_state import ClaimState
 from domain.kpis.rounds import NumberedSend
 from domain.payer_status import PayerLimits
 from domain.submission import Accepted, AccessDenied, Answered, Settled, Submission, settle
@@ -11,8 +12,10 @@ from persistence.repositories.attempts import AttemptAnswer, AttemptResult, Hist
 from persistence.repositories.claims import ClaimRow, SentBy
 from persistence.repositories.first_rounds import TakenSend, left
 from persistence.repositories.guides import SoughtGuides
+from persistence.repositories.outbox import OutboxEvent
 from persistence.store import Transaction
 from workers.claims.guides import other_holders
+from workers.jobs.facts import accepted_by_payer
 from workers.jobs.once import Once
 from workers.jobs.send_begin import Begun
 from workers.jobs.send_result import AfterSend, LockedClaim, facts_of, recorded, report
@@ -134,3 +137,10 @@ async def _write(tx: Transaction, entries: Sequence[_Entry]) -> None:
         if protocol := entry.recorded.noted_protocol:
             await tx.claims.note_protocol(entry.answer.claim_id, protocol)
     await tx.journal.write_several([entry.recorded.line for entry in entries])
+    await tx.outbox.add_any(fact for entry in entries if (fact := _fact(entry)))
+
+
+def _fact(entry: _Entry) -> OutboxEvent | None:
+    claim, answer = entry.recorded.claim, entry.answer
+    is_accepted = claim is not None and claim.state is ClaimState.ACCEPTED
+    return accepted_by_payer(claim, answer.attempt, answer.at) if claim and is_accepted else None

@@ -28,6 +28,7 @@ from domain.standing import HeldJob
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store, Transaction
+from workers.mail.facts import died_fact, sent_fact
 from workers.mail.queueing import MailQueue, MailRequest
 from workers.mail.recipients import OtherGroup
 from workers.mail.rendering import Renderer
@@ -109,6 +110,7 @@ class MailSender:
     async def _sent(self, tx: Transaction, mail: Mail) -> MailOver:
         await tx.mails.save(mail)
         await tx.dead_letters.remove([mail.outbox_id])
+        await tx.outbox.add([sent_fact(mail)])
         return MailOver(mail)
 
     async def _failed(
@@ -138,6 +140,7 @@ class MailSender:
         await tx.mails.save(mail)
         if mail.claim_id:
             await tx.journal.write(mail.claim_id, "mail_dead_lettered", died.move.reason, now=now)
+        await tx.outbox.add([died_fact(mail, now)])
         if mail.template != DEAD_LETTER:
             for group in (OtherGroup.ADMINISTRATOR, OtherGroup.COMPANY):
                 await self._queue_notice(tx, mail, group, now)

@@ -21,6 +21,7 @@ from workers.config.idempotency import IdempotencySettings
 from workers.config.intake import ApiSettings, IntakeSettings
 from workers.config.mail import MailSettings
 from workers.config.retention import RetentionSettings
+from workers.config.telemetry import TelemetrySettings
 from workers.config.topic import Environment, Topic, read_json
 from workers.config.topic import SettingsError as SettingsError
 
@@ -98,6 +99,7 @@ class Settings(GeneralSettings):
     fairness: FairnessSettings = FairnessSettings()
     mail: MailSettings = MailSettings()
     retention: RetentionSettings = RetentionSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     clocks: ClockSettings = ClockSettings()
     idempotency: IdempotencySettings = IdempotencySettings()
     engine: EngineSettings = Field(default_factory=EngineSettings)

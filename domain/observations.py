@@ -85,6 +85,8 @@ class MailAttempted:
     wait: timedelta | None = None
     is_buried: bool = True
     """Of one that died: whether the dead letters had room."""
+    cause: str | None = None
+    """Of one that died: what ended it."""
 
 
 Observation = DecisionMade | InputRejected | ClaimSent | PayerMoved | OperationRepeated | MailAttempted

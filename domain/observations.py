@@ -87,6 +87,8 @@ class MailAttempted:
     wait: timedelta | None = None
     is_buried: bool = True
     """Of one that died: whether the dead letters had room."""
+    cause: str | None = None
+    """Of one that died: what ended it."""
     came_back: bool = False
     """Of one that died: whether its letter lay there before, and was sent again in vain."""
 

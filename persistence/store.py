@@ -32,6 +32,7 @@ from persistence.database.trouble import (
     may_pass,
     reachable,
 )
+from persistence.database.watch import Access, Watch, unwatched
 from persistence.decision_log import DecisionLog
 from persistence.export import Export
 from persistence.repositories.attempts import Attempts
@@ -137,18 +138,24 @@ class Store:
         *,
         seconds: Callable[[], float] = time.monotonic,
         turns: asyncio.Lock | None = None,
+        watch: Watch = unwatched,
     ) -> None:
-        """`turns` orders the writers of a database that takes one at a time."""
+        """`turns` orders the writers of a database that takes one at a time; `watch` sees every access."""
         self._engine = engine
         self._turns = turns or asyncio.Lock()
         self._seals = seals
         self._seconds = seconds
-        self._decisions = GroupCommit(self._record, key=lambda draft: draft.claim_id)
+        self.watch = watch
+        self._decisions = GroupCommit(self._record, key=lambda draft: draft.claim_id, watch=watch)
         self._refusal: RefusedWrite | None = None
 
     def sealed_with(self, seals: Seals) -> "Store":
         """The same database, whose audit events are sealed and checked by these keys."""
-        return Store(self._engine, seals, seconds=self._seconds, turns=self._turns)
+        return Store(self._engine, seals, seconds=self._seconds, turns=self._turns, watch=self.watch)
+
+    def watched_by(self, watch: Watch) -> "Store":
+        """The same database, seen by another."""
+        return Store(self._engine, self._seals, seconds=self._seconds, turns=self._turns, watch=watch)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -173,7 +180,7 @@ class Store:
 
         The work may run more than once, so it must do nothing but use its transaction.
         """
-        with self._noted():
+        with self._noted(), self.watch(Access.WRITE):
             return await self._tried(work, self.transaction)
 
     async def run_until_written(self, work: Work[Result]) -> Result:
@@ -188,7 +195,7 @@ class Store:
 
     async def look(self, work: Work[Result]) -> Result:
         """Like `run` for work that only reads: it waits for no writer."""
-        with reachable():
+        with reachable(), self.watch(Access.READ):
             return await self._tried(work, self.reading)
 
     async def _tried(self, work: Work[Result], opened: Opened) -> Result:
@@ -207,7 +214,7 @@ class Store:
             return await self._decisions.add(draft)
 
     async def _record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
-        with self._noted():  # here too: whoever asked may have stopped waiting
+        with self._noted(), self.watch(Access.WRITE):  # noted here too: who asked may have stopped waiting
             return await self._tried(lambda tx: tx.decision_log.record(drafts), self.transaction)
 
     @contextmanager

@@ -16,6 +16,7 @@ from workers.app.probes import free_descriptors, probe_routes, serving_probes
 from workers.app.telemetry.gauges import GaugeSource
 from workers.app.telemetry.metering import Metering, bare_metering
 from workers.app.telemetry.readings import DatabaseReadings, tenant_readings
+from workers.app.tracing.export import tell_of_trouble
 from workers.config.settings import Settings
 from workers.payers.limits import LimitsByPayer
 
@@ -64,7 +65,7 @@ async def measured(app: App) -> AsyncIterator[None]:
     if not app.settings.metrics.enabled:
         yield
         return
-    async with _refreshing(app.metering, gauge_sources(app), app.settings), app.metering.pushed(app.settings):
+    async with _shown(app.metering, gauge_sources(app), app.settings):
         yield
 
 
@@ -76,8 +77,7 @@ async def relay_measured(settings: Settings, store: Store, sink: EventSink) -> A
     sources = [GaugeSource("outbox", database.outbox), *relay_sources(sink)]
     metering.set_aside(0)
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(_refreshing(metering, sources, settings))
-        await stack.enter_async_context(metering.pushed(settings))
+        await stack.enter_async_context(_shown(metering, sources, settings))
         if settings.probes.port is not None:
             app = probe_routes([], [free_descriptors, store.trouble], metering.metrics.exposition)
             place = serving_probes(app, settings.probes.host, settings.probes.port)
@@ -91,16 +91,19 @@ def relay_sources(sink: EventSink) -> Sequence[GaugeSource]:
 
 
 @asynccontextmanager
-async def _refreshing(
+async def _shown(
     metering: Metering, sources: Sequence[GaugeSource], settings: Settings
 ) -> AsyncIterator[None]:
-    """Read gauges again and again beside a block; who asks when it ends is not waited for."""
+    """Read gauges again and again and push beside a block; who reads when it ends is not waited for."""
     gauges = metering.metrics.gauges
     for source in sources:
         gauges.add(source)
     loop = asyncio.create_task(gauges.run(settings.metrics.refresh_seconds))
+    if settings.telemetry.exporter_otlp_endpoint:
+        tell_of_trouble()
     try:
-        yield
+        async with metering.pushed(settings):
+            yield
     finally:
         loop.cancel()
         with suppress(asyncio.CancelledError):

@@ -8,7 +8,9 @@ from bpmn.names import JobType
 from domain.catalog import Catalog
 from domain.mail.retry import PROFILES
 from domain.observations import Observe, nobody_watches
+from persistence.database.watch import Watch, unwatched
 from workers.app.telemetry.business import BusinessMetrics, Known, KnownNames, begin_counters
+from workers.app.telemetry.database import timed
 from workers.app.telemetry.label_names import LabelNames
 from workers.app.telemetry.metrics import ProcessMetrics, PushTerms
 from workers.app.telemetry.resource import resource
@@ -30,6 +32,7 @@ class Metering:
     names: KnownNames
     listener: Listener = nobody
     observe: Observe = nobody_watches
+    watch: Watch = unwatched
 
     def set_aside(self, number: int) -> None:
         """Count events that cannot be published."""
@@ -55,7 +58,7 @@ def job_metering(settings: Settings, payers: Iterable[str], catalog: Catalog) ->
     attempts = PROFILES[settings.mail.retry_profile].max_attempts
     begin_counters(bare.metrics, Known(names, catalog, (*OperationName, *DECIDING), attempts))
     runtime, business = RuntimeMetrics(bare.metrics), BusinessMetrics(bare.metrics, names)
-    return Metering(bare.metrics, names, runtime.count, business.count)
+    return Metering(bare.metrics, names, runtime.count, business.count, timed(bare.metrics))
 
 
 def _companies(settings: Settings) -> Iterable[str]:

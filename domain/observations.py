@@ -21,6 +21,8 @@ class DecisionMade:
     job_key: int
     process_instance_key: int
     seconds: float
+    is_at_maximum: bool = False
+    """Of a retry: whether its wait before jitter is the longest there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,15 @@ class MailAttempted:
     wait: timedelta | None = None
     is_buried: bool = True
     """Of one that died: whether the dead letters had room."""
+    cause: str | None = None
+    """Of one that died: what ended it."""
+    came_back: bool = False
+    """Of one that died: whether its letter lay there before, and was sent again in vain."""
+
+    @property
+    def is_new_letter(self) -> bool:
+        """Of one that died: whether there is a dead letter more."""
+        return self.is_buried and not self.came_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +106,14 @@ class StandstillHealed:
     kind: StandingKind
 
 
+@dataclass(frozen=True, slots=True)
+class LetterMovedIn:
+    """A mail that had found the dead letters full became one when there was room."""
+
+    company_id: str
+    code: str | None
+
+
 Observation = (
     DecisionMade
     | InputRejected
@@ -102,6 +121,7 @@ Observation = (
     | PayerMoved
     | OperationRepeated
     | MailAttempted
+    | LetterMovedIn
     | StandstillHealed
 )
 Observe = Callable[[Observation], None]

@@ -20,6 +20,7 @@ class ProcessId(StrEnum):
     MAINTENANCE_MAIL = "MAINTENANCE_MAIL"
     MAINTENANCE_DEAD_LETTERS = "MAINTENANCE_DEAD_LETTERS"
     MAINTENANCE_REDRIVE = "MAINTENANCE_REDRIVE"
+    MAINTENANCE_STANDING = "MAINTENANCE_STANDING"
     NOTIFY = "NOTIFY"
 
 
@@ -45,6 +46,7 @@ class JobType(StrEnum):
     START_EMAILS = "start-emails"
     EXPIRE_DEAD_LETTERS = "expire-dead-letters"
     REDRIVE_DEAD_LETTERS = "redrive-dead-letters"
+    HEAL_STANDING = "heal-standing"
 
 
 class Message(StrEnum):
@@ -162,6 +164,8 @@ class Variable(StrEnum):
 
     PROCESSED_COUNT = "processedCount"
     RESOLVED_JOB = "resolvedJobKey"  # local to a task that a person began again: the job it goes on from
+
+    TRACEPARENT = "traceparent"  # where traces are on: the W3C trace context of the claim
 
 
 CANCELLED_END = "End_ClaimCancelled"

@@ -8,6 +8,7 @@ from functools import cache
 from domain.catalog import ErrorClassification
 from domain.claim import ClaimId
 from domain.decision import Cause, Decision, Exhausted, Permanent, Retry
+from domain.lifecycle_events import LifecycleEvent
 from domain.policy import Profile, Shape
 
 
@@ -124,7 +125,7 @@ def _event(decision: Decision, profile: Profile, past: PastFailures) -> DomainEv
             return _permanent(decision)
 
 
-def payload(event: DomainEvent) -> dict[str, object]:
+def payload(event: DomainEvent | LifecycleEvent) -> dict[str, object]:
     """The event as plain JSON values under camelCase names."""
     return {_camel(field.name): _plain(getattr(event, field.name)) for field in fields(event)}
 

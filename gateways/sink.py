@@ -7,6 +7,9 @@ from typing import Protocol
 
 from domain.errors import Trouble
 
+SCHEMA_VERSION = "1"
+"""Of the schemas of all events: another when a field goes or means something else."""
+
 
 class SinkError(Trouble):
     """Events could not be handed over; the text says why and what to look at. Trying again may help."""
@@ -30,6 +33,7 @@ class OutgoingEvent:
             "claimId": self.claim_id,
             "occurredAt": self.created_at.isoformat(timespec="milliseconds"),
             "payload": self.payload,
+            "schemaVersion": SCHEMA_VERSION,
         }
 
 

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from domain.claim_state import ClaimState
 from domain.decision import Exhausted
 from domain.events import PastFailures, events_of, payload
+from domain.kpis.rounds import given_up_by
 from persistence.audit.chain import AuditEvent, Head, message_form, seal_all
 from persistence.audit.events import Audit
 from persistence.audit.notes import Notes
@@ -19,6 +20,7 @@ from persistence.repositories.attempts import Attempts
 from persistence.repositories.claims import Claims, Move
 from persistence.repositories.decisions import Decisions, StoredDecision, stored_form
 from persistence.repositories.draft import DecisionDraft, Recorded
+from persistence.repositories.first_rounds import BegunRound, EndedRound, FirstRounds
 from persistence.repositories.free_texts import FreeTexts
 from persistence.repositories.journal import GIVEN_UP, RETRY_SCHEDULED, Journal, JournalNote
 from persistence.repositories.outbox import Outbox, OutboxEvent, event_id
@@ -85,7 +87,31 @@ class DecisionLog:
         await Outbox(connection).add(fact for entry in entries for fact in entry.facts)
         await Claims(connection).move_all(entry.move for entry in entries)
         await Journal(connection, self._notes).write_all(entry.note for entry in entries)
+        await self._keep_rounds(drafts, histories)
         await FreeTexts(connection).keep(draft.free_text for draft in drafts if draft.free_text)
+
+    async def _keep_rounds(self, drafts: Sequence[DecisionDraft], histories: Mapping[str, History]) -> None:
+        """What KPIs count: written when a claim first fails and when it is first given up, else not."""
+        first = [draft for draft in drafts if not histories[draft.claim_id]]
+        later = [draft for draft in drafts if histories[draft.claim_id]]
+        ends = [_ended(draft) for draft in later if _was_retried(histories[draft.claim_id])]
+        await FirstRounds(self._connection).begin_all(_begun(draft) for draft in first)
+        await FirstRounds(self._connection).end_all(end for end in ends if end)
+
+
+def _begun(draft: DecisionDraft) -> BegunRound:
+    at, given_up = draft.decision.decided_at, given_up_by(draft.decision)
+    return BegunRound(draft.claim_id, at, given_up is None, given_up, at if given_up else None)
+
+
+def _ended(draft: DecisionDraft) -> EndedRound | None:
+    given_up = given_up_by(draft.decision)
+    return EndedRound(draft.claim_id, given_up, draft.decision.decided_at) if given_up else None
+
+
+def _was_retried(history: History) -> bool:
+    """Whether the claim was never given up before."""
+    return all(stored.should_retry for stored in history)
 
 
 def _known(draft: DecisionDraft, history: History) -> StoredDecision | None:
@@ -152,6 +178,7 @@ def _move(draft: DecisionDraft) -> Move:
         next_retry_time=retry.next_retry_time if retry else None,
         reason=decision.reason,
         updated_at=decision.decided_at,
+        job=draft.job,
     )
 
 

@@ -37,6 +37,7 @@ from persistence.tables import (
     claim_texts,
     claims,
     error_statistics,
+    first_rounds,
     legal_holds,
     mails,
     notices,
@@ -102,6 +103,7 @@ AREAS = (
     ),
     Area("words of payers and models", RecordKind.FREE_TEXT, claim_texts, claim_texts.c.noted_at),
     DECISIONS,
+    Area("first rounds of claims", RecordKind.LOG, first_rounds, first_rounds.c.first_failed_at),
     AUDIT,
     Area("journal entries", RecordKind.LOG, claim_events, claim_events.c.at),
     Area(

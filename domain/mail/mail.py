@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID, uuid5
 
+from domain.standing import HeldJob
+
 OUTBOX_IDS = UUID("0b8d7a3e-52c4-5f0e-9a61-d7c1f5f0a9b2")
 MAIL_LIFE = timedelta(hours=24)
 """03-retry-backoff-dlq: what still waits after a day is not sent late."""
@@ -38,7 +40,7 @@ class Mail:
 
     `round` counts how often it was brought back from the dead letters. `published_at` is when its process
     was asked to start, `sending_until` when an attempt that is under way must be over, `dead_lettered_at`
-    when it was moved: a FAILED one without it found no room there.
+    when it was moved: a FAILED one without it found no room there. The job is the one that last tried it.
     """
 
     outbox_id: str
@@ -61,6 +63,9 @@ class Mail:
     message_id: str | None = None
     sent_at: datetime | None = None
     dead_lettered_at: datetime | None = None
+    job_key: int | None = None
+    job_retries: int | None = None
+    job_until: datetime | None = None
 
     @property
     def start_id(self) -> str:
@@ -79,6 +84,12 @@ class Mail:
             sending_until=None,
             dead_lettered_at=None,
         )
+
+    def in_hands_of(self, job: HeldJob | None) -> "Mail":
+        """The mail, which this job is about to try."""
+        if job is None:
+            return self
+        return replace(self, job_key=job.key, job_retries=job.retries, job_until=job.until)
 
 
 def outbox_id(*identity: object) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from pyzeebe import ZeebeClient
 from pyzeebe.errors import MessageAlreadyExistsError, PyZeebeError, ZeebeBackPressureError
-from pyzeebe.proto.gateway_pb2 import ModifyProcessInstanceRequest, SetVariablesRequest
+from pyzeebe.proto.gateway_pb2 import FailJobRequest, ModifyProcessInstanceRequest, SetVariablesRequest
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
 from domain.errors import Trouble
@@ -108,6 +108,20 @@ class ZeebeCommands:
             if error.code() is grpc.StatusCode.NOT_FOUND:
                 return False
             raise CommandRefusedError(f"The engine does not say: {error.code().name}") from error
+        return True
+
+    async def hand_out_again(self, job_key: int, retries: int, why: str) -> bool:
+        """Fail a job that somebody has in hand, with these retries; False when nobody has it.
+
+        It may be done with, on an incident, or wait for the end of its backoff: all that is left as it is.
+        """
+        request = FailJobRequest(jobKey=job_key, retries=retries, errorMessage=why)
+        try:
+            await _when_not_crowded(partial(self._stub.FailJob, request, timeout=ANSWER_SECONDS))
+        except grpc.aio.AioRpcError as error:
+            if error.code() in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION):
+                return False
+            raise CommandRefusedError(f"The engine did not take it: {error.code().name}") from error
         return True
 
     async def modify(self, modification: Modification) -> None:

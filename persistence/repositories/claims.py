@@ -23,12 +23,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import CLOSABLE, ClaimState, SendBeginning, predecessors
 from domain.permission import Standing
+from domain.standing import HeldJob
 from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
 from persistence.repositories.incidents import StuckJob, read_stuck_job
 from persistence.tables import claim_payloads, claims
 
 DecidedState = Literal[ClaimState.WAITING, ClaimState.FAILED]
+JOB_COLUMNS = ("job_key", "job_retries", "job_until")
 log = structlog.get_logger(__name__)
 
 
@@ -51,11 +53,18 @@ class ClaimRow:
     guides_of: str | None = None
     incident: StuckJob | None = None
     process_instance_key: int | None = None
+    job_key: int | None = None
+    job_retries: int | None = None
+    job_until: datetime | None = None
 
     def moved(self, state: ClaimState, *, now: datetime, **changes: Any) -> "ClaimRow":
         """The claim in another state; a wait belongs to one only, and who moves a claim ends its incident."""
         values: dict[str, Any] = {"state": state, "updated_at": now, "next_retry_time": None}
         return replace(self, incident=None, **(values | changes))
+
+    def in_hands_of(self, job: HeldJob | None) -> "ClaimRow":
+        """The claim, about which this job writes."""
+        return replace(self, **job_columns(job)) if job else self
 
     def standing(self, protocol_number: str | None) -> Standing:
         """The claim as rules see it, with the number of an acceptance that stands."""
@@ -107,18 +116,27 @@ class Move:
     next_retry_time: datetime | None
     reason: str
     updated_at: datetime
+    job: HeldJob | None = None
+
+
+def job_columns(job: HeldJob | None) -> dict[str, Any]:
+    """The columns that name the job that last wrote about a row."""
+    given = (job.key, job.retries, job.until) if job else (None, None, None)
+    return dict(zip(JOB_COLUMNS, given, strict=True))
 
 
 _BY_SENDS = (
     *("payer_id", "state", "next_retry_time", "protocol_number", "reason", "updated_at"),
     "process_instance_key",
+    *JOB_COLUMNS,
 )
 """What sends change of a claim."""
 _MOVED: dict[str, object] = {
     name: bindparam(f"to_{name}")
     for name in Move.__dataclass_fields__
-    if name not in ("claim_id", "process_instance_key")
+    if name not in ("claim_id", "process_instance_key", "job")
 } | {"incident": null()}
+_BY_JOBS: dict[str, object] = {name: bindparam(f"to_{name}") for name in JOB_COLUMNS}
 
 
 def _follows(state: ClaimState) -> ColumnElement[bool]:
@@ -285,12 +303,13 @@ class Claims:
         """Move several claims at once; those that are not known here stay unknown, others' stay theirs.
 
         A claim that stays as it is does so without a warning, since only another statement could tell; its
-        journal has the decision.
+        journal has the decision. Moves that no job in hand has made leave the claims' jobs as they are.
         """
+        moved = list(moves)
         mine = (claims.c.claim_id == bindparam("to_claim_id")) & _DECIDED_BY_OWN
         statement = update(claims).where(mine, _DECIDABLE)
-        rows = [{f"to_{name}": value for name, value in row_of(move).items()} for move in moves]
-        await self._connection.execute(statement.values(_MOVED), rows)
+        values = _MOVED | (_BY_JOBS if any(move.job for move in moved) else {})
+        await self._connection.execute(statement.values(values), [_move_row(move) for move in moved])
 
     async def _update(
         self, which: ColumnElement[bool], state: ClaimState, *, now: datetime, **changes: object
@@ -306,6 +325,12 @@ class Claims:
         kept = await self._connection.scalar(select(claims.c.state).where(claims.c.claim_id == claim_id))
         if kept not in (None, state):
             log.warning("claim_state_kept", claim=claim_id, **{"from": kept, "to": state.value})
+
+
+def _move_row(move: Move) -> dict[str, Any]:
+    values = row_of(move) | job_columns(move.job)
+    del values["job"]
+    return {f"to_{name}": value for name, value in values.items()}
 
 
 def _claim(row: Row[Any]) -> ClaimRow:

@@ -6,6 +6,7 @@ from typing import Any
 
 from domain.decision import Decision, Retry
 from domain.policy import Policy
+from domain.standing import HeldJob
 from persistence.repositories.free_texts import FreeText
 
 
@@ -14,7 +15,7 @@ class DecisionDraft:
     """What was decided for which job, with what, and the answer the job gets.
 
     `elapsed_ms` tells how long the job has taken when its audit events are written. `free_text` is the
-    error in the model's own words, where the decision does not tell it.
+    error in the model's own words, where the decision does not tell it. `job` is how the engine knows it.
     """
 
     job_key: int
@@ -25,6 +26,7 @@ class DecisionDraft:
     result: dict[str, Any]
     elapsed_ms: Callable[[], int]
     free_text: FreeText | None = None
+    job: HeldJob | None = None
 
     @property
     def claim_id(self) -> str:

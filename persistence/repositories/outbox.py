@@ -73,6 +73,11 @@ class Outbox:
         """Put facts in, within the transaction that makes them true."""
         await self._connection.execute(insert(outbox), [row_of(event) for event in events])
 
+    async def add_any(self, events: Iterable[OutboxEvent]) -> None:
+        """The same where there may be none."""
+        if facts := list(events):
+            await self.add(facts)
+
     async def unpublished(self, limit: int) -> Sequence[WaitingEvent]:
         """The oldest facts that are not published yet."""
         return [row for row in await self.to_publish(limit) if isinstance(row, WaitingEvent)]

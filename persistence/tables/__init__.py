@@ -14,12 +14,14 @@ from persistence.tables.claims import (
 )
 from persistence.tables.decisions import retry_decisions
 from persistence.tables.idempotency import idempotency_records
+from persistence.tables.kpis import first_rounds, kpi_snapshots
 from persistence.tables.mail import dead_letters, mails
 from persistence.tables.mail_limits import mail_lanes, mail_meters, mail_permits
 from persistence.tables.operators import operator_orders
 from persistence.tables.outbox import leases, outbox
 from persistence.tables.payers import payer_sends, payer_status, payer_waits
 from persistence.tables.retention import error_statistics, legal_holds
+from persistence.tables.standing import standing_still
 
 __all__ = [
     "audit_anchors",
@@ -32,7 +34,9 @@ __all__ = [
     "claims",
     "dead_letters",
     "error_statistics",
+    "first_rounds",
     "idempotency_records",
+    "kpi_snapshots",
     "leases",
     "legal_holds",
     "mail_lanes",
@@ -49,5 +53,6 @@ __all__ = [
     "policies",
     "retry_decisions",
     "reviews",
+    "standing_still",
     "submission_attempts",
 ]

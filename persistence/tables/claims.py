@@ -48,6 +48,9 @@ claims = Table(
     Column("updated_at", UtcDateTime, nullable=False),
     Column("incident", JSON(none_as_null=True)),
     Column("process_instance_key", BigInteger),  # the process that sends it
+    Column("job_key", BigInteger),  # the job of ours that last wrote about it, for the watch
+    Column("job_retries", Integer),
+    Column("job_until", UtcDateTime),
     CheckConstraint("state IN ('" + "', '".join(CLAIM_STATES) + "')", name="state"),
     Index("ix_claims_state", "state", "next_retry_time"),
     Index("ix_claims_updated_at", "updated_at"),

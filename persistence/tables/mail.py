@@ -33,6 +33,9 @@ mails = Table(
     Column("message_id", String(255)),
     Column("sent_at", UtcDateTime),
     Column("dead_lettered_at", UtcDateTime),
+    Column("job_key", BigInteger),  # the job of ours that last tried to send it, for the watch
+    Column("job_retries", Integer),
+    Column("job_until", UtcDateTime),
     CheckConstraint("state IN ('" + "', '".join(MAIL_STATES) + "')", name="state"),
     Index("ix_mails_claim_id", "claim_id"),
     Index("ix_mails_enqueued_at", "enqueued_at"),

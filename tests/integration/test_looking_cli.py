@@ -8,6 +8,7 @@ import pytest
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerState, PayerStatus
 from domain.slots import Wait
+from domain.standing import StandingKind, Standstill
 from domain.submission import AnswerLost, Failed
 from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.reviews import Review
@@ -55,6 +56,22 @@ async def test_claim_show_names_the_decisions_that_a_review_allows(
         await tx.reviews.open(Review(CLAIM, 0, reason, None), job_key=1, now=NOW)
     _, out, _ = await terminal.run("claim", "show", CLAIM)
     assert f"way on    `reenvio claim review {CLAIM} DECISION` with one of {decisions}\n" in out
+
+
+async def test_claim_list_and_show_say_that_a_claim_stands_still_once_that_is_believed(
+    terminal: Terminal, store: Store
+) -> None:
+    seen = Standstill(StandingKind.JOB, CLAIM, NOW, NOW)
+    async with store.transaction() as tx:
+        await tx.claims.put(CLAIM, "302147", ClaimState.SUBMITTING, now=NOW)
+        await tx.standstills.keep([seen])
+    assert "stand" not in (await terminal.run("claim", "list"))[1]
+    at = NOW + timedelta(hours=1)
+    healed = replace(seen, confirmed_at=at, healed_at=at, heals=2)
+    await store.run(lambda tx: tx.standstills.keep([healed]))
+    assert "SUBMITTING (stands still)" in (await terminal.run("claim", "list"))[1]
+    _, out, _ = await terminal.run("claim", "show", CLAIM)
+    assert "standing  its job's lock has ended since 2026-01-12T10:40:00+00:00; pushed on 2 times" in out
 
 
 async def test_claim_list_in_a_pipe_shows_every_reason_and_team_whole(

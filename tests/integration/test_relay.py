@@ -136,7 +136,7 @@ async def test_without_redis_events_go_to_a_file(store: Store, tmp_path: Path) -
     assert await relay(store, FileSink(file)).carry() == 0
     events = [json.loads(line) for line in file.read_text().splitlines()]
     assert sorted(event["claimId"] for event in events) == [f"CLM-R-{c}" for c in range(4)]
-    assert set(events[0]) == {"eventId", "type", "claimId", "occurredAt", "payload"}
+    assert set(events[0]) == {"eventId", "type", "claimId", "occurredAt", "payload", "schemaVersion"}
     assert events[0]["payload"]["errorClassification"] == "TRANSIENT"
 
 

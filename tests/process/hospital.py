@@ -149,11 +149,16 @@ class Hospital:
 
 @asynccontextmanager
 async def open_hospital(
-    broker: engine.RunningEngine, engine_home: Path, folder: Path, database: str | None = None
+    broker: engine.RunningEngine,
+    engine_home: Path,
+    folder: Path,
+    database: str | None = None,
+    *,
+    scenario: Scenario | None = None,
 ) -> AsyncIterator[Hospital]:
     """A hospital on a running broker, with the given database or an SQLite file of its own."""
     clock = EngineClock(broker.management_url)
-    async with simulated_payers(Scenario.model_validate(SCENARIO), clock) as simulator:
+    async with simulated_payers(scenario or Scenario.model_validate(SCENARIO), clock) as simulator:
         endpoint = f'endpoint = "{simulator.url}/{PAYER}"'
         payers = payers_file(folder, f'[payers.{PAYER}]\n{endpoint}\nversion = "4.03.00"\n')
         address = database or sqlite_url(folder / "test.db")

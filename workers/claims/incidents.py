@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from bpmn.names import CANCELLED_END, JobType, Message, Variable
 from domain.claim_state import ClaimState
+from domain.lifecycle_events import ClaimCancelledEvent
 from domain.payer_status import PayerState
 from domain.refusals import ClaimRefusal
 from gateways.zeebe.commands import (
@@ -15,6 +16,7 @@ from gateways.zeebe.commands import (
     ZeebeCommands,
 )
 from persistence.repositories.claims import ClaimRow
+from persistence.repositories.facts import fact
 from persistence.repositories.incidents import StuckJob
 from persistence.store import Store, Transaction
 from workers.claims.messages import require_not_at_payer
@@ -151,5 +153,7 @@ async def _close(tx: Transaction, claim: ClaimRow, order_id: int | None, now: da
     if await tx.claims.close(claim_id, ClaimState.CANCELLED, now=now, reason=None):
         line = f"its process had ended; closed on order: {await _order(tx, claim, order_id)}"
         await tx.journal.write(claim_id, "cancelled", line, now=now)
+        cancelled = ClaimCancelledEvent(claim_id, claim.payer_id, order_id, now)
+        await tx.outbox.add([fact(cancelled, claim_id, now, stuck.key)])
     await tx.payers.release(claim_id)
     return True

@@ -25,6 +25,7 @@ TARGETS = {
     "retention": "workers.cli.retention:retention_app",
     "keys": "workers.cli.keys:keys_app",
     "relay": "workers.cli.relay:relay",
+    "events": "workers.cli.events:events_app",
     "policy": "workers.cli.policy:policy_app",
     "engine": "workers.cli.engine:engine_app",
     "simulate-payer": "workers.cli.simulate:simulate_payer",

@@ -11,6 +11,7 @@ from domain.claim_state import ClaimState
 from domain.operators import review_action
 from domain.practice import shown_protocol
 from domain.reviews import AtPayer, allowed
+from domain.standing import StandingKind, Standstill
 from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.repositories.decisions import DecidedError
 from persistence.store import Store
@@ -100,11 +101,15 @@ def list_claims(
             in_review = [claim.claim_id for claim in claims if claim.state is ClaimState.IN_REVIEW]
             teams = await tx.reviews.teams(in_review)
             errors = await tx.decisions.latest_errors([claim.claim_id for claim in claims])
+            still = await tx.standstills.of_claims([claim.claim_id for claim in claims])
         if not claims:
             tell(NO_INCIDENTS if incidents else "No claims: hand one in with `reenvio claim submit`.")
             return
         rows = [
-            (*_cells(claim, errors.get(claim.claim_id)), teams.get(claim.claim_id, ""))
+            (
+                *_cells(claim, errors.get(claim.claim_id), still.get(claim.claim_id)),
+                teams.get(claim.claim_id, ""),
+            )
             for claim in claims[:limit]
         ]
         print_table(COLUMNS, rows)
@@ -127,9 +132,11 @@ def show(claim: DecidedClaimArgument) -> None:
             reviews = await tx.reviews.of_claim(claim.value)
             where = await whether_at_payer(tx, claim.value)
             texts = await tx.free_texts.count(claim.value)
+            still = await tx.standstills.of_claims([claim.value])
             if not (found or decisions or reviews):
                 raise only_rejected(claim) if await tx.audit.of_claim(claim.value) else unknown_claim(claim)
         ours = _facts(found, reviews[-1].team if reviews else None, where) if found else {}
+        ours |= _standing(still.get(claim.value))
         facts = ours | decided_facts(decisions, sends.get(claim.value, 0 if found else None))
         facts |= {} if found else foreign_review(reviews, decisions)
         facts |= (
@@ -208,7 +215,7 @@ async def _meant(store: Store, claim: ClaimRow, decision: ReviewDecision) -> str
 
 
 def _protocols(app: App) -> Protocols:
-    return Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock)
+    return Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock, app.observe)
 
 
 def _why(claim: ClaimRow, decided: DecidedError | None) -> str:
@@ -221,10 +228,11 @@ def _why(claim: ClaimRow, decided: DecidedError | None) -> str:
     return ": ".join(part for part in (claim.reason, error) if part)
 
 
-def _cells(claim: ClaimRow, error: DecidedError | None) -> tuple[str, ...]:
+def _cells(claim: ClaimRow, error: DecidedError | None, still: Standstill | None) -> tuple[str, ...]:
     due = _time(claim.next_retry_time) if claim.next_retry_time else ""
     number, reason = claim.protocol_number or "", _why(claim, error)
-    state = f"{claim.state} (incident)" if claim.incident else claim.state
+    aside = " (incident)" if claim.incident else " (stands still)" if still else ""
+    state = f"{claim.state}{aside}"
     return claim.claim_id, claim.payer_id, state, str(claim.retry_count), due, number, reason
 
 
@@ -263,6 +271,15 @@ def _incident(claim: ClaimRow) -> dict[str, str]:
         "instance": f"{stuck.process_instance_key}, {stuck.element_id}, job {stuck.key}",
         "way on": f"`reenvio claim resolve {claim.claim_id}` when it is mended, or `claim cancel`",
     }
+
+
+def _standing(still: Standstill | None) -> dict[str, str]:
+    """That the claim is past its time while others move, and what was done about it."""
+    if still is None:
+        return {}
+    what = "its wait is over" if still.kind is StandingKind.WAIT else "its job's lock has ended"
+    healed = f", last {_time(still.healed_at)}" if still.healed_at else ""
+    return {"standing": f"{what} since {_time(still.since)}; pushed on {still.heals} times{healed}"}
 
 
 def _time(moment: datetime) -> str:

@@ -12,6 +12,7 @@ from workers.jobs.maintenance import (
     apply_retention,
     clean_idempotency,
     expire_dead_letters,
+    heal_standing,
     probe_payers,
     start_claims,
     start_emails,
@@ -44,6 +45,7 @@ HANDLERS = (
     start_emails,
     expire_dead_letters,
     redrive_dead_letters,
+    heal_standing,
 )
 
 

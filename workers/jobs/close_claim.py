@@ -12,6 +12,7 @@ from persistence.repositories.operator_orders import KeptOrder
 from persistence.store import Transaction
 from workers.claims.messages import wait_of
 from workers.jobs.claim_owner import in_own_name
+from workers.jobs.facts import ClaimEnd, closed
 from workers.jobs.sending import under_way
 from workers.jobs.services import Services
 from workers.payers.limits import LimitsByPayer
@@ -43,7 +44,7 @@ def close_claim(services: Services) -> JobHandler:
                 f"{REMEDY}"
             )
         now = await services.clock.now()
-        closing = _Closing(given, state, job.process_instance_key, now, services.payer_limits)
+        closing = _Closing(given, state, job.process_instance_key, job.key, now, services.payer_limits)
         return await in_own_name(
             services, job, given.claim_id, lambda: services.store.run(lambda tx: _close(tx, closing))
         )
@@ -56,6 +57,7 @@ class _Closing:
     given: Input
     state: ClaimState
     process: int
+    job_key: int
     now: datetime
     limits: LimitsByPayer
 
@@ -88,6 +90,9 @@ async def _end(tx: Transaction, closing: _Closing, claim: ClaimRow) -> Complete:
         ordered = await _order(tx, closing, claim)
         why = f"closed on order: {ordered}" if ordered else "closed by a message without an order on record"
         await tx.journal.write(given.claim_id, state.lower(), why, now=now)
+        order_id = ordered.order_id if ordered else None
+        end = ClaimEnd(state, closing.job_key, now, given.protocol_number, order_id)
+        await tx.outbox.add(closed(claim, end))
     await tx.payers.release(given.claim_id)
     return Complete()
 

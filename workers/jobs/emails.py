@@ -10,6 +10,7 @@ from domain.check_digits import holds_personal
 from domain.mail.attempts import AttemptUnderWay, MailDied, MailOver, MailWaits
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
 from workers.config.mail import COMPANY_ID
+from workers.jobs.held import held
 from workers.jobs.services import Services
 from workers.mail.queueing import MailQueue, MailRequest
 from workers.mail.recipients import GROUPS
@@ -93,7 +94,7 @@ def send_email(services: Services) -> JobHandler:
     async def handle(job: Job, given: SendInput) -> Outcome:
         if services.mail is None:
             return Incident(f"{job.type}: {NO_MAIL}", is_undone=True)
-        attempted = await services.mail.sender.attempt(given.outbox_id)
+        attempted = await services.mail.sender.attempt(given.outbox_id, held(job))
         return await _outcome(attempted, services)
 
     time_limit = services.mail.time_limit if services.mail else timedelta(seconds=30)

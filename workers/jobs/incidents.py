@@ -27,7 +27,7 @@ def resumable(handler: JobHandler) -> JobHandler:
     """The handler; a job that a person began again is a redelivery of the one that had got stuck."""
 
     async def handle(job: Job) -> Outcome:
-        return await handler.handle(replace(job, key=_first_key(job)))
+        return await handler.handle(replace(job, key=_first_key(job), engine_key=job.key))
 
     return replace(handler, variables=(*handler.variables, Variable.RESOLVED_JOB), handle=handle)
 

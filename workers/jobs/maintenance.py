@@ -1,4 +1,4 @@
-"""What the maintenance processes ask for, on their timers: clean, anchor, remove, probe, start."""
+"""What the maintenance processes ask for, on their timers: clean, anchor, remove, probe, start, heal."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import structlog
 
 from bpmn.names import JobType, Variable
+from domain.standing import LATE_AFTER
 from persistence.audit.anchors import AnchorRefused
 from workers.jobs.services import Services
 from workers.mail.dead_letters import move_in
@@ -17,6 +18,7 @@ from workers.upkeep.clocks import ClocksDisagree
 from workers.upkeep.dead_letters import expire_letters
 from workers.upkeep.probing import Probing
 from workers.upkeep.retention import apply, remove_expired_records, set_due_anchors
+from workers.upkeep.standing import StandingWatch
 
 log = structlog.get_logger(__name__)
 Work = Callable[[datetime], Awaitable[int]]
@@ -81,14 +83,41 @@ def start_emails(services: Services) -> JobHandler:
     async def start(now: datetime) -> int:
         if services.mail is None:
             return 0
-        return await services.mail.queue.start_left_behind(now) + await move_in(services.store, now)
+        started = await services.mail.queue.start_left_behind(now)
+        return started + await move_in(services.store, now, services.observe)
 
     return _maintenance(JobType.START_EMAILS, services, start)
 
 
 def expire_dead_letters(services: Services) -> JobHandler:
     """Hourly: dead letters whose seven days are over."""
-    return _timely(JobType.EXPIRE_DEAD_LETTERS, services, lambda now: expire_letters(services.store, now))
+
+    async def expire(now: datetime) -> int:
+        return await expire_letters(services.store, now, services.observe)
+
+    return _timely(JobType.EXPIRE_DEAD_LETTERS, services, expire)
+
+
+def heal_standing(services: Services) -> JobHandler:
+    """Every five minutes: find what stands still while others move, and push it on.
+
+    While clocks disagree nobody can say what is late: it is told, and nothing is done.
+    """
+    check = services.clock_check
+    late_after = max(LATE_AFTER, 2 * check.tolerance)
+    watch = StandingWatch(services.store, services.nudges, services.observe, late_after)
+    handler = _maintenance(JobType.HEAL_STANDING, services, watch.look, minutes=5)
+    lock = services.limits.applied_to(handler).lock
+
+    async def handle(job: Job) -> Outcome:
+        try:
+            await check.agreed(_engine_time(job, lock, await services.clock.now()))
+        except ClocksDisagree as apart:
+            log.warning("standing_not_looked_for", why=str(apart))
+            return Complete({Variable.PROCESSED_COUNT: 0})
+        return await handler.handle(job)
+
+    return replace(handler, handle=handle)
 
 
 def _timely(job_type: JobType, services: Services, work: Work) -> JobHandler:

@@ -17,6 +17,7 @@ from persistence.repositories.journal import CORRECTED
 from persistence.repositories.reviews import Review
 from persistence.store import Transaction
 from workers.jobs.claim_owner import in_own_name
+from workers.jobs.facts import review_opened
 from workers.jobs.services import Services
 from workers.runtime.handler import ClaimText, Count, JobHandler, JobInput, ShortText, typed
 from workers.runtime.job import Job
@@ -87,6 +88,7 @@ async def _opened(tx: Transaction, asked: _Asked) -> int:
     own = {"reason": review.reason, "process_instance_key": asked.job.process_instance_key}
     await tx.claims.move(review.claim_id, ClaimState.IN_REVIEW, now=asked.now, **own)
     await tx.journal.write(review.claim_id, "review_opened", review.reason, now=asked.now)
+    await tx.outbox.add([review_opened(review, review_id, asked.now)])
     return review_id
 
 

@@ -5,7 +5,7 @@ the end, table by table.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from domain.claim_state import ClaimState
 from domain.decision import HELD_TO_DEADLINE
@@ -17,9 +17,11 @@ from persistence.encryption.cipher import Cipher
 from persistence.repositories.attempts import History, Leaving
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.journal import JournalNote
+from persistence.repositories.outbox import OutboxEvent
 from persistence.repositories.payers import UnderWay
 from persistence.repositories.payloads import open_payload
 from persistence.store import Transaction
+from workers.jobs.facts import accepted_by_payer, resent_after_review
 from workers.jobs.send_group import (
     AskedSend,
     Beginning,
@@ -108,10 +110,23 @@ async def _written(group: SendGroup) -> Sequence[Beginning]:
     moved = [one.claim for one in group.told.values() if one.claim]
     await _save(group, [*leaving, *moved])
     await group.tx.journal.write_several([one.line for one in group.told.values() if one.line])
+    await group.tx.outbox.add_any(_facts(group, [*leaving, *moved]))
     if group.terms.once:
         outcomes = {claim_id: one.told for claim_id, one in group.told.items() if one.claim}
         await group.terms.once.remember(group.tx, group.starts, outcomes, group.payer.breaker.now)
     return [everything[one.claim.claim_id] for one in group.asked]
+
+
+def _facts(group: SendGroup, rows: Sequence[ClaimRow]) -> Iterator[OutboxEvent]:
+    """What a claim's leaving, or not leaving, tells others: it was in review, or is known to be accepted."""
+    keys = {one.claim.claim_id: one.job.key for one in group.asked}
+    for row in rows:
+        known = group.known[row.claim_id]
+        if row.state is ClaimState.ACCEPTED:
+            taken = known.history.acceptances
+            yield accepted_by_payer(row, taken[0].attempt if taken else None, row.updated_at)
+        elif known.row and known.row.state is ClaimState.IN_REVIEW:
+            yield resent_after_review(row.claim_id, keys[row.claim_id], row.updated_at)
 
 
 def _going(group: SendGroup) -> Sequence[AskedSend]:

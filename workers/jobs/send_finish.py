@@ -4,13 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from domain.claim_state import ClaimState
+from domain.kpis.rounds import NumberedSend
 from domain.payer_status import PayerLimits
-from domain.submission import AccessDenied, Answered, Settled, Submission, settle
+from domain.submission import Accepted, AccessDenied, Answered, Settled, Submission, settle
 from persistence.repositories.attempts import AttemptAnswer, AttemptResult, History
 from persistence.repositories.claims import ClaimRow, SentBy
+from persistence.repositories.first_rounds import TakenSend, left
 from persistence.repositories.guides import SoughtGuides
+from persistence.repositories.outbox import OutboxEvent
 from persistence.store import Transaction
 from workers.claims.guides import other_holders
+from workers.jobs.facts import accepted_by_payer
 from workers.jobs.once import Once
 from workers.jobs.send_group import Begun
 from workers.jobs.send_result import AfterSend, LockedClaim, facts_of, recorded, report
@@ -55,6 +60,7 @@ class Told:
 class _Entry:
     answer: AttemptAnswer
     recorded: AfterSend
+    taken: TakenSend | None
 
 
 async def finish_all(tx: Transaction, ended: Sequence[EndedSend], terms: EndingTerms) -> Sequence[Told]:
@@ -105,17 +111,36 @@ def _entry(one: EndedSend, settled: Settled, row: ClaimRow | None, history: Hist
     result = AttemptResult(settled.stored_as, facts_of(settled))
     known = LockedClaim(sent.payer_id, row, history.answered(sent.attempt, result))
     by = SentBy(sent.claim_id, sent.attempt, one.process)
-    answer = AttemptAnswer(sent.claim_id, sent.attempt, result, one.began)
-    return _Entry(answer, recorded(by, settled, known, one.began))
+    answer = AttemptAnswer(sent.claim_id, sent.attempt, result, one.at)
+    return _Entry(answer, recorded(by, settled, known, one.began), _taken(one, settled, history))
+
+
+def _taken(one: EndedSend, settled: Settled, history: History) -> TakenSend | None:
+    """A send that was taken and had others before it: perhaps a retry that made it."""
+    number = one.submission.attempt
+    if not isinstance(settled, Accepted) or number == 1 or history.is_undone(number):
+        return None
+    sends = [send for send in history.sends if send.attempt <= number and left(send.outcome)]
+    return TakenSend(
+        one.submission.claim_id, tuple(NumberedSend(s.attempt, s.started_at) for s in sends), one.at
+    )
 
 
 async def _write(tx: Transaction, entries: Sequence[_Entry]) -> None:
     answers = [entry.answer for entry in entries]
     await tx.payers.sends_ended((answer.claim_id, answer.attempt) for answer in answers)
     await tx.attempts.finish_all(answers)
+    await tx.first_rounds.take_all([entry.taken for entry in entries if entry.taken])
     if moved := [entry.recorded.claim for entry in entries if entry.recorded.claim]:
         await tx.claims.save_all(moved)
     for entry in entries:
         if protocol := entry.recorded.noted_protocol:
             await tx.claims.note_protocol(entry.answer.claim_id, protocol)
     await tx.journal.write_several([entry.recorded.line for entry in entries])
+    await tx.outbox.add_any(fact for entry in entries if (fact := _fact(entry)))
+
+
+def _fact(entry: _Entry) -> OutboxEvent | None:
+    claim, answer = entry.recorded.claim, entry.answer
+    is_accepted = claim is not None and claim.state is ClaimState.ACCEPTED
+    return accepted_by_payer(claim, answer.attempt, answer.at) if claim and is_accepted else None

@@ -22,6 +22,7 @@ from workers.payers.places import Places
 from workers.payers.waking import Waker
 from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.probing import Probe
+from workers.upkeep.standing import Nudges
 
 PolicyNow = Callable[[], Policy]
 
@@ -49,7 +50,8 @@ class Services:
 
     Without `mail` notices are recorded, and nobody is written to. `stopwatch` counts seconds that pass by
     themselves, whatever is done to clocks, and `pause` waits for them. `doubt` is told when the database may
-    be away. `process_runs` asks the engine for a process instance. `observe` is told what was done.
+    be away. `process_runs` asks the engine for a process instance, `nudges` push on what stands still.
+    `observe` is told what was done.
     """
 
     store: Store
@@ -69,6 +71,7 @@ class Services:
     mail: MailServices | None = None
     start_received: Callable[[], Awaitable[int]] = nothing_received
     probe: Probe = is_up
+    nudges: Nudges = field(default_factory=Nudges)
     process_runs: Callable[[int], Awaitable[bool]] = every_process_runs
     doubt: Callable[[], None] = nobody_to_tell
     observe: Observe = nobody_watches

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from time import perf_counter
-
-import structlog
 
 from domain.mail.attempts import (
     AttemptBegun,
@@ -24,9 +22,11 @@ from domain.mail.mail import Mail, MailContent, MailState, outbox_id
 from domain.mail.sending import MailAnswerLost, MailGateway, MailNotSent, MailResult, MailSent
 from domain.observations import MailAttempted, MailFate, Observe, nobody_watches
 from domain.ports import Clock
+from domain.standing import HeldJob
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store, Transaction
+from workers.mail.facts import died_fact, sent_fact
 from workers.mail.queueing import MailQueue, MailRequest
 from workers.mail.recipients import OtherGroup
 from workers.mail.rendering import Renderer
@@ -34,7 +34,6 @@ from workers.mail.rendering import Renderer
 DEAD_LETTER = "dead-letter"
 """The template of a notice about mail that died; one that dies itself makes no further notice."""
 SAID_AT_MOST = 1_000
-log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +58,10 @@ class MailSender:
     observe: Observe = nobody_watches
     stopwatch: Callable[[], float] = perf_counter
 
-    async def attempt(self, outbox_id: str) -> Attempted:
-        """Try once, if the mail is still to be sent and nobody is sending it."""
+    async def attempt(self, outbox_id: str, job: HeldJob | None = None) -> Attempted:
+        """Try once for a job, if the mail is still to be sent and nobody is sending it."""
         now, since = await self.clock.now(), self.stopwatch()
-        begun = await self.store.run(lambda tx: self._begin(tx, outbox_id, now))
+        begun = await self.store.run(lambda tx: self._begin(tx, outbox_id, now, job))
         ended = await self._made(begun.mail, now) if isinstance(begun, AttemptBegun) else begun
         if not isinstance(begun, MailOver):
             self._tell(ended, self.stopwatch() - since)
@@ -75,14 +74,16 @@ class MailSender:
         ended = await self.clock.now()
         return await self.store.run_until_written(lambda tx: self._settle(tx, mail, result, ended))
 
-    async def _begin(self, tx: Transaction, outbox_id: str, now: datetime) -> AttemptBegun | Attempted:
+    async def _begin(
+        self, tx: Transaction, outbox_id: str, now: datetime, job: HeldJob | None
+    ) -> AttemptBegun | Attempted:
         mail = await tx.mails.lock(outbox_id)
         if mail is None:
             return UnknownMail()
         begun = begin(mail, self.terms, now)
         if isinstance(begun, AttemptBegun):
             open_mail(self.cipher, outbox_id, mail.sealed)  # without its key no attempt is spent
-            await tx.mails.save(begun.mail)
+            await tx.mails.save(begun.mail.in_hands_of(job))
         if isinstance(begun, MailDied):
             return await self._bury(tx, begun, now)
         return begun
@@ -106,6 +107,7 @@ class MailSender:
     async def _sent(self, tx: Transaction, mail: Mail) -> MailOver:
         await tx.mails.save(mail)
         await tx.dead_letters.remove([mail.outbox_id])
+        await tx.outbox.add([sent_fact(mail)])
         return MailOver(mail)
 
     async def _failed(
@@ -135,10 +137,11 @@ class MailSender:
         await tx.mails.save(mail)
         if mail.claim_id:
             await tx.journal.write(mail.claim_id, "mail_dead_lettered", died.move.reason, now=now)
+        await tx.outbox.add([died_fact(mail, now)])
         if mail.template != DEAD_LETTER:
             for group in (OtherGroup.ADMINISTRATOR, OtherGroup.COMPANY):
                 await self._queue_notice(tx, mail, group, now)
-        return replace(died, mail=mail)
+        return replace(died, mail=mail, came_back=earlier is not None)
 
     async def _queue_notice(self, tx: Transaction, mail: Mail, group: OtherGroup, now: datetime) -> None:
         """At most one per group, company and hour: an outage of the mail server makes no flood of its own."""
@@ -155,17 +158,6 @@ class MailSender:
     def _tell(self, ended: Attempted, seconds: float) -> None:
         if attempted := self._attempted(ended, seconds):
             self.observe(attempted)
-        match ended:
-            case MailWaits(mail, wait):
-                log.warning("mail_retry_scheduled", **_logged(mail), **self._schedule(wait))
-            case MailDied(mail, move):
-                log.warning("mail_dead_lettered", **_logged(mail), cause=move.cause, isRetryable=False)
-                if mail.dead_lettered_at is None:
-                    log.error("dead_letters_full", jobId=mail.outbox_id, advice="see `reenvio dlq stats`")
-            case MailOver(mail) if mail.state is MailState.SENT:
-                log.info("mail_sent", jobId=mail.outbox_id, lane=mail.lane, attempt=mail.attempts)
-            case _:
-                pass
 
     def _attempted(self, ended: Attempted, seconds: float) -> MailAttempted | None:
         match ended:
@@ -173,9 +165,10 @@ class MailSender:
                 return self._of(mail, MailFate.SENT, seconds)
             case MailWaits(mail, wait):
                 return replace(self._of(mail, MailFate.WAITS, seconds), wait=wait)
-            case MailDied(mail):
+            case MailDied(mail, move, came_back):
                 had_room = mail.dead_lettered_at is not None
-                return replace(self._of(mail, MailFate.DIED, seconds), is_buried=had_room)
+                died = self._of(mail, MailFate.DIED, seconds)
+                return replace(died, is_buried=had_room, cause=move.cause, came_back=came_back)
             case _:
                 return None
 
@@ -192,21 +185,6 @@ class MailSender:
             code=mail.last_failure_code if failed else None,
             reason=mail.last_failure_reason if failed else None,
         )
-
-    def _schedule(self, wait: timedelta) -> dict[str, object]:
-        millis = wait // timedelta(milliseconds=1)
-        return {"maxAttempts": self.terms.profile.max_attempts, "nextRetryDelay": millis, "isRetryable": True}
-
-
-def _logged(mail: Mail) -> dict[str, object]:
-    """The fields of the document's log line."""
-    return {
-        "jobId": mail.outbox_id,
-        "companyId": mail.company_id,
-        "attempt": mail.attempts,
-        "errorCode": mail.last_failure_code,
-        "errorReason": mail.last_failure_reason,
-    }
 
 
 def _notice_id(mail: Mail, group: OtherGroup, now: datetime) -> str:

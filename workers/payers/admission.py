@@ -6,10 +6,14 @@ from datetime import datetime, timedelta
 
 from domain.breaker import Breaker
 from domain.durations import within_reach
+from domain.lifecycle_events import PayerStateChangedEvent
 from domain.payer_status import PayerLimits, PayerStatus
+from domain.redaction import redact
 from domain.slots import Slot, Wait, latest, slot_of
 from domain.submission import Settled, Submission
 from domain.verdicts import Candidate, Go, Hold, Verdict
+from persistence.repositories.facts import fact
+from persistence.repositories.noting import payer_chain
 from persistence.store import Transaction
 
 LOST_AFTER = timedelta(minutes=4)
@@ -67,7 +71,7 @@ class LockedPayer:
             status, verdict = breaker.admit(_waiting(candidate, wait, breaker), under_way)
             breaker, under_way = replace(breaker, status=status), under_way + isinstance(verdict, Go)
             admitted.append(Admission(verdict, is_first=wait is None))
-        await payers.save(breaker.status)
+        await self._save(breaker.status)
         await self._wait_or_not(zip(candidates, admitted, strict=True), waits)
         return admitted
 
@@ -97,10 +101,19 @@ class LockedPayer:
 
     async def change(self, after: PayerStatus) -> PayerChange:
         """Keep a new status."""
-        await self.tx.payers.save(after)
+        await self._save(after)
         breaker = replace(self.breaker, status=after)
         stays_free = self.breaker.is_free and breaker.is_free
         return PayerChange(self.breaker.status, after, wakes=breaker.gives_slots or not stays_free)
+
+    async def _save(self, after: PayerStatus) -> None:
+        """Keep a status; that it is another state is a fact for others."""
+        before = self.breaker.status
+        await self.tx.payers.save(after)
+        if before.state is not after.state:
+            now, name = self.breaker.now, after.payer_id
+            moved = PayerStateChangedEvent(name, before.state, after.state, redact(after.reason), now)
+            await self.tx.outbox.add([fact(moved, payer_chain(name), now, before.state, after.state, now)])
 
     async def give_slots(self) -> Sequence[str]:
         """Give the next slots to the most urgent that wait, a page of them; returns whom to wake."""
@@ -109,7 +122,7 @@ class LockedPayer:
             return ()
         waits = await payers.next_waiting(breaker.status, lost_before=breaker.now - LOST_AFTER, limit=room)
         status, slots = breaker.give(waits)
-        await payers.save(status)
+        await self._save(status)
         await payers.give_slots(slots, now=latest(breaker.now, status.changed_at))
         given = zip(waits, slots, strict=True)
         return [wait.claim_id for wait, slot in given if _is_needed(wait, slot, breaker.now)]

@@ -20,7 +20,8 @@ class Job:
     """One delivery of one job; the same key may be delivered more than once.
 
     `deadline` is when its lock ends, in seconds of the engine's clock. `fault` says why its variables or
-    headers cannot be read: such a job is an incident and reaches no handler.
+    headers cannot be read: such a job is an incident and reaches no handler. `engine_key` is its key at the
+    engine where `key` is that of an earlier job, which a person began again.
     """
 
     key: int
@@ -33,6 +34,7 @@ class Job:
     deadline: float | None = None
     element_instance_key: int = 0
     fault: str | None = None
+    engine_key: int = 0
 
     def __repr__(self) -> str:
         """Names the job without its variables, which must not reach a log."""

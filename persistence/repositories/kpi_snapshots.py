@@ -1,0 +1,103 @@
+"""KPIs as they stood when they were last counted: one row per KPI, period and payer."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.kpis.definitions import KPIS, KpiName, Measure
+from domain.kpis.periods import Frequency
+from persistence.database.dialect import insert_into
+from persistence.database.rows import row_of
+from persistence.tables import kpi_snapshots as snapshots
+
+ALL_PAYERS = ""
+KEY = ("kpi", "frequency", "first_day", "payer_id")
+
+
+@dataclass(frozen=True, slots=True)
+class KpiSnapshot:
+    """What a KPI came to in the period that begins on a day, for a payer or, without one, for all."""
+
+    kpi: KpiName
+    frequency: Frequency
+    first_day: date
+    payer_id: str
+    measure: Measure
+    taken_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KpiReading:
+    """One line of a gauge: the latest value that was counted, or a rule's target."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
+
+
+class KpiSnapshots:
+    """Keeps and reads snapshots."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def keep(self, taken: Iterable[KpiSnapshot]) -> None:
+        """Put them down; what was counted for the same period before is replaced."""
+        if rows := [_row(one) for one in taken]:
+            new = insert_into(self._connection, snapshots)
+            later = {c.name: new.excluded[c.name] for c in snapshots.columns if c.name not in KEY}
+            await self._connection.execute(
+                new.on_conflict_do_update(index_elements=list(KEY), set_=later), rows
+            )
+
+    async def last_taken_at(self) -> datetime | None:
+        """When any was taken last."""
+        query = select(func.max(snapshots.c.taken_at)).where(snapshots.c.payer_id == ALL_PAYERS)
+        found: datetime | None = await self._connection.scalar(query)
+        return found
+
+    async def latest(self, payer_id: str = ALL_PAYERS) -> Sequence[KpiSnapshot]:
+        """Of each KPI the period that was counted last."""
+        found: list[KpiSnapshot] = []
+        for frequency in Frequency:
+            mine = (snapshots.c.payer_id == payer_id) & (snapshots.c.frequency == frequency)
+            newest = select(func.max(snapshots.c.first_day)).where(mine).scalar_subquery()
+            query = select(snapshots).where(mine, snapshots.c.first_day == newest)
+            found.extend([_read(dict(row._mapping)) for row in await self._connection.execute(query)])
+        return found
+
+    async def readings(self) -> Sequence[KpiReading]:
+        """`reenvio_kpi` from the latest snapshots where it has a value, and `reenvio_kpi_target`."""
+        values = {one.kpi: one for one in await self.latest()}
+        return [*_values(values), *_targets()]
+
+
+def _values(latest: dict[KpiName, KpiSnapshot]) -> Iterable[KpiReading]:
+    for kpi in KPIS:
+        value = latest[kpi.name].measure.value if kpi.name in latest else None
+        for target in kpi.targets if value is not None else ():
+            labels = {"kpi": kpi.name.value, "rule": target.rule, "period": kpi.frequency.value}
+            yield KpiReading("reenvio_kpi", labels, float(value or 0))
+
+
+def _targets() -> Iterable[KpiReading]:
+    for kpi in KPIS:
+        for target in kpi.targets:
+            yield KpiReading(
+                "reenvio_kpi_target", {"kpi": kpi.name.value, "rule": target.rule}, float(target.value)
+            )
+
+
+def _row(one: KpiSnapshot) -> dict[str, Any]:
+    values = row_of(one)
+    return values | row_of(values.pop("measure"))
+
+
+def _read(values: dict[str, Any]) -> KpiSnapshot:
+    measure = Measure(**{name: values.pop(name) for name in Measure.__dataclass_fields__})
+    kpi, frequency = KpiName(values.pop("kpi")), Frequency(values.pop("frequency"))
+    return KpiSnapshot(kpi=kpi, frequency=frequency, measure=measure, **values)

@@ -1,0 +1,178 @@
+"""Counts first rounds for KPIs: by period, over all payers, for one, or for each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, and_, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from domain.claim_state import ClaimState
+from domain.kpis.definitions import KpiName
+from domain.kpis.periods import Period
+from domain.kpis.rounds import GivenUp
+from domain.kpis.tally import Counted, Tally
+from persistence.tables import claims
+from persistence.tables import first_rounds as rounds
+
+RUNNING = tuple(
+    state.value for state in ClaimState if not state.is_final and state is not ClaimState.IN_REVIEW
+)
+OURS = rounds.c.payer_id.is_not(None)
+TAKEN = rounds.c.accepted_at.is_not(None)
+RETRIED = OURS & rounds.c.is_retried
+IS_RUNNING = rounds.c.given_up.is_(None) & claims.c.state.in_(RUNNING)
+
+
+def _was(given_up: GivenUp) -> ColumnElement[bool]:
+    return rounds.c.given_up == given_up
+
+
+SPENT = RETRIED & ~TAKEN & _was(GivenUp.RETRIES)
+
+
+def _number(which: ColumnElement[bool]) -> ColumnElement[int]:
+    return func.count().filter(which)
+
+
+def _sum(column: ColumnElement[Any]) -> ColumnElement[int]:
+    return func.coalesce(func.sum(column), 0)
+
+
+ROUNDS: Mapping[str, ColumnElement[int]] = {
+    "decided": func.count(),
+    "elsewhere": _number(~OURS),
+    "permanent": _number(_was(GivenUp.PERMANENT)),
+    "exhausted": _number(_was(GivenUp.RETRIES)),
+    "by_deadline": _number(_was(GivenUp.DEADLINE)),
+    "retried": _number(RETRIED),
+    "recovered": _number(TAKEN),
+    "spent": _number(SPENT),
+    "ended_by_deadline": _number(RETRIED & ~TAKEN & _was(GivenUp.DEADLINE)),
+    "retries_sent": _sum(rounds.c.retries_sent),
+    "since_failure_us": _sum(rounds.c.since_failure_us),
+    "since_send_us": _sum(rounds.c.since_send_us),
+}
+STATES: Mapping[str, ColumnElement[int]] = {
+    "running": _number(IS_RUNNING),
+    "running_retried": _number(IS_RUNNING & rounds.c.is_retried),
+    "in_review": _number(claims.c.state == ClaimState.IN_REVIEW),
+    "by_people": _number(claims.c.state == ClaimState.ACCEPTED),
+}
+"""What a claim's row says of those that were not taken in their first round."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimBehind:
+    """A claim behind a number: whether it counts towards it, and what became of it."""
+
+    claim_id: str
+    payer_id: str | None
+    first_failed_at: datetime
+    counts: bool
+    given_up: str | None
+    accepted_at: datetime | None
+    retries_sent: int | None
+    since_failure_us: int | None
+    since_send_us: int | None
+    state: str | None
+
+
+class Kpis:
+    """Counts; reads only."""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def counted(self, period: Period, payer_id: str | None = None) -> Counted:
+        """Over all payers, or for one."""
+        which = _within(period, payer_id)
+        base = (await self._connection.execute(_query(ROUNDS).where(which))).one()
+        state = (await self._connection.execute(_joined(STATES).where(which, ~TAKEN))).one()
+        tally = _tally(base, state)
+        return Counted(tally, await self._middle(which, tally.recovered))
+
+    async def by_payer(self, period: Period) -> Mapping[str, Counted]:
+        """For each payer; those of other processes have none."""
+        which, payer = _within(period) & OURS, rounds.c.payer_id
+        base = await self._connection.execute(_query(ROUNDS, payer).where(which).group_by(payer))
+        states = await self._connection.execute(_joined(STATES, payer).where(which, ~TAKEN).group_by(payer))
+        known = {row.payer_id: row for row in states}
+        middles = await self._middles(which)
+        return {
+            row.payer_id: Counted(_tally(row, known.get(row.payer_id)), middles.get(row.payer_id))
+            for row in base
+        }
+
+    async def behind(
+        self, kpi: KpiName, period: Period, payer_id: str | None, limit: int
+    ) -> Sequence[ClaimBehind]:
+        """The claims behind a KPI, those that count towards its numerator first, newest first."""
+        counts, base = BEHIND[kpi]
+        query = (
+            select(
+                *(rounds.c.claim_id, rounds.c.payer_id, rounds.c.first_failed_at, counts.label("counts")),
+                *(rounds.c.given_up, rounds.c.accepted_at, rounds.c.retries_sent),
+                *(rounds.c.since_failure_us, rounds.c.since_send_us, claims.c.state),
+            )
+            .outerjoin_from(rounds, claims, claims.c.claim_id == rounds.c.claim_id)
+            .where(_within(period, payer_id), base, ~(~TAKEN & func.coalesce(IS_RUNNING, False)))
+            .order_by(counts.desc(), rounds.c.first_failed_at.desc(), rounds.c.claim_id)
+            .limit(limit)
+        )
+        return [ClaimBehind(*row) for row in await self._connection.execute(query)]
+
+    async def _middle(self, which: ColumnElement[bool], number: int) -> tuple[int, int] | None:
+        if not number:
+            return None
+        query = select(rounds.c.since_failure_us).where(which, TAKEN).order_by(rounds.c.since_failure_us)
+        middle = query.offset((number - 1) // 2).limit(2 - number % 2)
+        found = (await self._connection.scalars(middle)).all()
+        return (found[0], found[-1]) if found else None
+
+    async def _middles(self, which: ColumnElement[bool]) -> Mapping[str, tuple[int, int]]:
+        payer, time = rounds.c.payer_id, rounds.c.since_failure_us
+        place = func.row_number().over(partition_by=payer, order_by=time).label("place")
+        number = func.count().over(partition_by=payer).label("number")
+        ranked = select(payer, time, place, number).where(which, TAKEN).subquery()
+        ranks = ranked.c
+        in_the_middle = (ranks.place * 2).between(ranks.number, ranks.number + 2)
+        found: dict[str, tuple[int, int]] = {}
+        query = select(ranks.payer_id, ranks.since_failure_us).where(in_the_middle)
+        for row in await self._connection.execute(query.order_by(ranks.payer_id, ranks.place)):
+            low, _ = found.get(row.payer_id, (row.since_failure_us, 0))
+            found[row.payer_id] = (low, row.since_failure_us)
+        return found
+
+
+BEHIND: Mapping[KpiName, tuple[ColumnElement[bool], ColumnElement[bool]]] = {
+    KpiName.SUCCESS_AFTER_RETRY: (TAKEN, RETRIED),
+    KpiName.MEAN_ATTEMPTS: (TAKEN, TAKEN),
+    KpiName.LOST_CLAIMS: (func.coalesce(SPENT, False), RETRIED),
+    KpiName.TIME_TO_SUCCESS: (TAKEN, TAKEN),
+    KpiName.MEAN_TIME_TO_SUCCESS: (TAKEN, TAKEN),
+    KpiName.PERMANENT_ERRORS: (func.coalesce(_was(GivenUp.PERMANENT), False), rounds.c.claim_id != ""),
+    KpiName.EXHAUSTED: (func.coalesce(_was(GivenUp.RETRIES), False), rounds.c.claim_id != ""),
+}
+"""By KPI: who counts towards its numerator, of whom."""
+
+
+def _within(period: Period, payer_id: str | None = None) -> ColumnElement[bool]:
+    at = rounds.c.first_failed_at
+    during = and_(at >= period.start, at < period.end)
+    return during if payer_id is None else during & (rounds.c.payer_id == payer_id)
+
+
+def _query(numbers: Mapping[str, ColumnElement[int]], *beside: ColumnElement[Any]) -> Select[Any]:
+    return select(*beside, *(number.label(name) for name, number in numbers.items())).select_from(rounds)
+
+
+def _joined(numbers: Mapping[str, ColumnElement[int]], *beside: ColumnElement[Any]) -> Select[Any]:
+    return _query(numbers, *beside).join(claims, claims.c.claim_id == rounds.c.claim_id).where(OURS)
+
+
+def _tally(base: Row[Any], state: Row[Any] | None) -> Tally:
+    """The numbers as whole ones: a sum may come as a decimal."""
+    known = {name: int(base._mapping[name]) for name in ROUNDS}
+    return Tally(**known, **({name: int(state._mapping[name]) for name in STATES} if state else {}))

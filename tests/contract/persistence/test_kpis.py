@@ -1,0 +1,134 @@
+"""KPIs from the database are those that plain loops over the same claims come to, to the last digit."""
+
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from domain.kpis.definitions import KPIS
+from domain.kpis.periods import Frequency, Period, period_of
+from domain.kpis.tally import Counted, Tally
+from persistence.store import Store
+from tests.support.kpi_counting import Heap, heaps, values
+from tests.support.kpi_history import BEGIN, DAYS, PAYERS, Decided, Sent, Story, keep, stories
+from workers.upkeep.kpis import fill_in, take_snapshot
+
+ZONE = "America/Sao_Paulo"
+NOW = BEGIN + timedelta(days=DAYS + 20)
+
+
+@pytest.fixture
+def told() -> list[Story]:
+    return list(stories(1_000))
+
+
+@pytest.fixture
+async def history(store: Store, database: AsyncEngine, told: list[Story]) -> Store:
+    await keep(database, told)
+    await fill_in(store, NOW)
+    return store
+
+
+def of(counted: Counted) -> dict[str, object]:
+    return {kpi.name.value: kpi.measure(counted).value for kpi in KPIS}
+
+
+async def test_ten_thousand_decisions_give_the_same_digits_as_plain_loops(
+    store: Store, database: AsyncEngine
+) -> None:
+    told = list(stories(10_000))
+    await keep(database, told)
+    await fill_in(store, NOW)
+    expected = heaps(told, ZONE)
+    async with store.reading() as tx:
+        for frequency in Frequency:
+            for first in sorted({key[1] for key in expected if key[0] == frequency}):
+                period = period_of(frequency, first, ZoneInfo(ZONE))
+                found: dict[str | None, Counted]
+                found = {None: await tx.kpis.counted(period), **await tx.kpis.by_payer(period)}
+                heaped = {payer: expected.get((frequency, first, payer)) for payer in (None, *PAYERS)}
+                assert set(found) == {payer for payer, heap in heaped.items() if heap}
+                for payer, counted in found.items():
+                    heap = heaped[payer] or Heap()
+                    assert of(counted) == values(heap), (period.name, payer)
+                    assert counted.tally.running == heap.open
+                    assert counted.tally.running_retried == heap.open_retried
+                assert await tx.kpis.counted(period, PAYERS[0]) == found[PAYERS[0]]
+
+
+async def test_a_run_of_days_is_counted_as_the_days_together(history: Store) -> None:
+    zone, first = ZoneInfo(ZONE), date(2026, 3, 10)
+    days = [Period(first + timedelta(days=n), first + timedelta(days=n), zone) for n in range(10)]
+    async with history.reading() as tx:
+        whole = await tx.kpis.counted(Period(days[0].first, days[-1].last, zone))
+        parts = [(await tx.kpis.counted(day)).tally for day in days]
+    assert sum(parts, Tally()) == whole.tally
+
+
+async def test_the_claims_behind_a_number_are_as_many_as_it_says(history: Store) -> None:
+    period = Period(date(2026, 3, 9), date(2026, 3, 15), ZoneInfo(ZONE))
+    async with history.reading() as tx:
+        counted = await tx.kpis.counted(period)
+        for kpi in KPIS:
+            behind = await tx.kpis.behind(kpi.name, period, None, 10_000)
+            assert len(behind) == kpi.measure(counted).claims, kpi.name
+            assert len({one.claim_id for one in behind}) == len(behind)
+            if kpi.unit == "share":
+                assert sum(one.counts for one in behind) == kpi.measure(counted).numerator, kpi.name
+
+
+async def test_filling_in_again_changes_nothing(history: Store, told: list[Story]) -> None:
+    before = await history.look(lambda tx: tx.first_rounds.find(told[0].claim_id))
+    assert before is not None
+    assert await fill_in(history, NOW) == 0
+    await history.run(lambda tx: tx.first_rounds.rebuild([told[0].claim_id]))
+    assert await history.look(lambda tx: tx.first_rounds.find(told[0].claim_id)) == before
+
+
+async def test_a_snapshot_taken_twice_is_one_and_a_later_acceptance_changes_it(
+    history: Store, database: AsyncEngine
+) -> None:
+    now, zone = BEGIN + timedelta(days=20), ZoneInfo(ZONE)
+    assert await take_snapshot(history, zone, now) == await take_snapshot(history, zone, now)
+    before = {one.kpi: one for one in await history.look(lambda tx: tx.kpi_snapshots.latest())}
+    assert len(before) == len(KPIS)
+    late = Story("CLM-999-1", PAYERS[0], "ACCEPTED")
+    late.decided, late.sent = _one_retry(now - timedelta(days=1, hours=1))
+    await keep(database, [late])
+    await take_snapshot(history, zone, now + timedelta(minutes=1))
+    after = {one.kpi: one for one in await history.look(lambda tx: tx.kpi_snapshots.latest())}
+    success = KPIS[0].name
+    assert after[success].measure.numerator == before[success].measure.numerator + 1
+    assert after[success].first_day == before[success].first_day
+
+
+async def test_gauges_are_read_from_the_latest_snapshot_with_both_rules_targets(history: Store) -> None:
+    now = BEGIN + timedelta(days=20)
+    await take_snapshot(history, ZoneInfo(ZONE), now)
+    readings = await history.look(lambda tx: tx.kpi_snapshots.readings())
+    latest = {one.kpi: one for one in await history.look(lambda tx: tx.kpi_snapshots.latest())}
+    values_of = {
+        (one.labels["kpi"], one.labels["rule"]): one.value for one in readings if one.name == "reenvio_kpi"
+    }
+    success = latest[KPIS[0].name].measure.value
+    assert success is not None
+    assert values_of["success_after_retry", "RN-BIL-004"] == float(success)
+    assert values_of["success_after_retry", "RN-BIL-005"] == float(success)
+    targets = {
+        (one.labels["kpi"], one.labels["rule"]): one.value
+        for one in readings
+        if one.name == "reenvio_kpi_target"
+    }
+    assert targets["success_after_retry", "RN-BIL-004"] == 0.85
+    assert targets["success_after_retry", "RN-BIL-005"] == 0.8
+    assert targets["mean_time_to_success", "RN-BIL-005"] == 7_200
+    assert len(targets) == 8
+
+
+def _one_retry(at: datetime) -> tuple[list[Decided], list[Sent]]:
+    def later(seconds: int) -> datetime:
+        return at + timedelta(seconds=seconds)
+
+    sends = [Sent(later(-9), later(-2), "FAILED"), Sent(later(600), later(601), "ACCEPTED")]
+    return [Decided(at, 0)], sends

@@ -1,0 +1,268 @@
+"""The watch on both databases: what it finds by the rows of real jobs, and what it asks of the engine."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from bpmn.names import JobType
+from domain.claim_state import ClaimState
+from domain.errors import Trouble
+from domain.observations import Observation, StandstillHealed
+from domain.payer_status import PayerLimits
+from domain.readings import Reading
+from domain.standing import HEAL_AGAIN, HeldJob, StandingKind
+from domain.submission import AnswerLost, SendResult, Submission
+from persistence.repositories.claims import ClaimRow
+from persistence.store import Store
+from tests.support.builders import NOW, draft
+from tests.support.mails import a_mail
+from tests.support.payer_stage import PAYER, Scene
+from tests.support.services import services
+from workers.jobs import all_handlers
+from workers.runtime import Complete, Job, Outcome, Postpone, Throw
+from workers.upkeep.clocks import ClockCheck
+from workers.upkeep.standing import Nudges, StandingWatch, standing_gauges
+
+LOCK, LATE = timedelta(minutes=5), timedelta(minutes=11)
+STEP = timedelta(minutes=5)
+STUCK, OTHER = "CLM-D-1", "CLM-D-2"
+HELD = HeldJob(1, 3, NOW + LOCK)
+
+
+class Killed(BaseException):
+    """What ends a worker in the middle of its send."""
+
+
+@dataclass
+class Engine:
+    """Hears what the watch asks for."""
+
+    failed: list[HeldJob] = field(default_factory=list)
+    woken: list[str] = field(default_factory=list)
+    has_job: bool = True
+    trouble: Trouble | None = None
+
+    async def job(self, held: HeldJob) -> bool:
+        if self.trouble:
+            raise self.trouble
+        self.failed.append(held)
+        return self.has_job
+
+    async def wait(self, claim_id: str) -> None:
+        self.woken.append(claim_id)
+
+
+@dataclass
+class Hospital(Scene):
+    """Claims whose worker may be killed in the middle of a send, and the watch over them."""
+
+    engine: Engine = field(default_factory=Engine)
+    seen: list[Observation] = field(default_factory=list)
+    kills: bool = False
+
+    async def send(self, submission: Submission, now: datetime) -> SendResult:
+        answer = await super().send(submission, now)
+        if self.kills:
+            raise Killed
+        return answer
+
+    async def deliver(self, number: int, job_type: str = "submit-claim", **given: Any) -> Outcome:
+        """A job as the engine hands it out: with a lock by the engine's clock."""
+        variables = {"claimId": f"CLM-D-{number}", "payerId": PAYER} | given
+        deadline = (self.moment + LOCK).timestamp()
+        job = Job(number, job_type, "Task", number, 3, {}, variables, deadline=deadline)
+        return await self.handler(job_type).handle(job)
+
+    async def is_killed_in_a_send(self, number: int = 1) -> None:
+        self.kills = True
+        with pytest.raises(Killed):
+            await self.deliver(number)
+        self.kills = False
+
+    async def look(self, after: timedelta) -> int:
+        """One run of the watch, so much later."""
+        self.moment += after
+        nudges = Nudges(self.engine.job, self.engine.wait)
+        return await StandingWatch(self.store, nudges, self.seen.append).look(self.moment)
+
+    async def others_move(self, number: int = 2) -> None:
+        self.moment += timedelta(seconds=1)
+        await self.deliver(number)
+
+    async def row(self, claim: str = STUCK) -> ClaimRow:
+        found = await self.store.look(lambda tx: tx.claims.find(claim))
+        assert found
+        return found
+
+
+@pytest.fixture
+def hospital(store: Store) -> Hospital:
+    return Hospital(store, PayerLimits(per_minute=None, needs_proof=False))
+
+
+async def test_the_job_of_a_send_that_has_begun_is_on_record_with_its_lock_and_retries(
+    hospital: Hospital,
+) -> None:
+    await hospital.is_killed_in_a_send()
+    row = await hospital.row()
+    assert (row.state, row.job_key, row.job_retries, row.job_until) == (
+        ClaimState.SUBMITTING, 1, 3, NOW + LOCK
+    )  # fmt: skip
+
+
+async def test_a_killed_workers_job_is_handed_out_again_by_its_key_at_no_cost_to_its_retries(
+    hospital: Hospital,
+) -> None:
+    await hospital.is_killed_in_a_send()
+    assert await hospital.look(LOCK + LATE) == 0
+    await hospital.others_move()
+    with capture_logs() as logs:
+        assert await hospital.look(STEP) == 1
+    assert hospital.engine.failed == [HELD]
+    assert hospital.engine.woken == []
+    assert hospital.seen == [StandstillHealed(StandingKind.JOB)]
+    told = [line for line in logs if line["event"] in ("claim_stands_still", "standing_healed")]
+    assert [(line["event"], line["claim"], line["job"]) for line in told] == [
+        ("claim_stands_still", STUCK, 1), ("standing_healed", STUCK, 1)
+    ]  # fmt: skip
+
+
+async def test_the_job_that_comes_again_is_sent_once_more_and_no_more(
+    hospital: Hospital,
+) -> None:
+    await hospital.is_killed_in_a_send()
+    await hospital.look(LOCK + LATE)
+    await hospital.others_move()
+    await hospital.look(STEP)
+    assert isinstance(await hospital.deliver(1), Complete)
+    assert hospital.sent.count(STUCK) == 2  # the first died with its worker, without an answer
+    assert (await hospital.row()).state is ClaimState.ACCEPTED
+    assert await hospital.look(STEP) == 0
+    assert await hospital.store.look(lambda tx: tx.standstills.count()) == dict.fromkeys(StandingKind, 0)
+
+
+async def test_a_job_handed_out_while_its_worker_still_sends_waits_and_sends_nothing(
+    hospital: Hospital,
+) -> None:
+    await hospital.is_killed_in_a_send()
+    hospital.moment += timedelta(seconds=30)  # the engine is told far too early: the send's lease runs
+    assert isinstance(await hospital.deliver(1), Postpone)
+    assert hospital.sent == [STUCK]
+
+
+async def test_nothing_is_done_while_nothing_moves_but_it_is_told(hospital: Hospital) -> None:
+    await hospital.others_move()
+    await hospital.is_killed_in_a_send()
+    await hospital.look(LOCK + LATE)
+    with capture_logs() as logs:
+        assert await hospital.look(STEP) == 0
+    assert hospital.engine.failed == []
+    assert [(line["event"], line["others_move"]) for line in logs] == [("claim_stands_still", False)]
+    read = await standing_gauges(hospital.store)()
+    assert Reading("reenvio_standing_still", 1, {"kind": "job"}) in read
+
+
+async def test_each_is_healed_once_in_a_while_however_often_the_watch_looks(hospital: Hospital) -> None:
+    await hospital.is_killed_in_a_send()
+    await hospital.look(LOCK + LATE)
+    looks = 2 * (HEAL_AGAIN // STEP)
+    for number in range(looks):
+        await hospital.others_move(number + 2)
+        await hospital.look(STEP)
+    assert hospital.engine.failed == [HELD] * 2
+
+
+async def test_a_wait_past_its_end_is_woken_and_its_last_job_too(hospital: Hospital) -> None:
+    hospital.answer = AnswerLost("TIMEOUT")
+    assert isinstance(await hospital.deliver(1), Throw)
+    error = {"submissionError": "TIMEOUT", "retryCount": 0}
+    assert isinstance(await hospital.deliver(1, "retry-submission-backoff", **error), Complete)
+    waits = await hospital.row()
+    assert waits.state is ClaimState.WAITING
+    assert waits.job_key == 1
+    assert waits.next_retry_time
+    assert await hospital.look(waits.next_retry_time - NOW) == 0
+    await hospital.look(LATE)
+    await hospital.others_move()
+    assert await hospital.look(STEP) == 1
+    assert hospital.engine.woken == [STUCK]
+    assert [job.key for job in hospital.engine.failed] == [1]
+    assert "standing_healed" in [
+        line.event for line in await hospital.store.look(lambda tx: tx.journal.of_claim(STUCK))
+    ]
+
+
+async def test_a_job_that_the_engine_has_no_more_is_no_heal(hospital: Hospital) -> None:
+    await hospital.is_killed_in_a_send()
+    await hospital.look(LOCK + LATE)
+    await hospital.others_move()
+    hospital.engine.has_job = False
+    assert await hospital.look(STEP) == 0
+    assert hospital.seen == []
+
+
+async def test_an_engine_that_does_not_answer_is_told_and_asked_again_after_a_while(
+    hospital: Hospital,
+) -> None:
+    await hospital.is_killed_in_a_send()
+    await hospital.look(LOCK + LATE)
+    await hospital.others_move()
+    hospital.engine.trouble = Trouble("away")
+    assert await hospital.look(STEP) == 0
+    hospital.engine.trouble = None
+    await hospital.others_move(3)
+    assert await hospital.look(HEAL_AGAIN) == 1
+
+
+async def test_a_claim_on_an_incident_is_a_persons(hospital: Hospital) -> None:
+    await hospital.is_killed_in_a_send()
+    job = Job(1, "submit-claim", "Task", 1, 1, {}, {"claimId": STUCK, "payerId": PAYER})
+    await hospital.handler("submit-claim").on_incident(job, "stuck")
+    await hospital.look(LOCK + LATE)
+    await hospital.others_move()
+    assert await hospital.look(STEP) == 0
+    assert hospital.engine.failed == []
+
+
+async def test_a_mail_whose_sender_was_killed_is_found_and_handed_out_again(store: Store) -> None:
+    hospital = Hospital(store, PayerLimits(per_minute=None, needs_proof=False))
+    begun = replace(a_mail(), sending_until=NOW + LOCK, attempts=1).in_hands_of(HELD)
+    await store.run(lambda tx: tx.mails.add(begun))
+    await hospital.look(LOCK + LATE)
+    await hospital.others_move()
+    assert await hospital.look(STEP) == 1
+    assert hospital.engine.failed == [HELD]
+    assert hospital.seen == [StandstillHealed(StandingKind.MAIL)]
+
+
+async def test_a_decision_that_nobody_heard_of_leaves_its_job_with_the_claim(hospital: Hospital) -> None:
+    await hospital.deliver(1)
+    await hospital.store.run(
+        lambda tx: tx.claims.put(OTHER, PAYER, ClaimState.FAILED, now=NOW, process_instance_key=1)
+    )
+    await hospital.store.record(draft(OTHER, job=replace(HELD, key=77)))
+    assert (await hospital.row(OTHER)).job_key == 77
+    await hospital.store.record(draft(OTHER, count=1))
+    assert (await hospital.row(OTHER)).job_key == 77
+
+
+class Apart:
+    """A clock that is an hour wrong."""
+
+    async def now(self) -> datetime:
+        return NOW + timedelta(hours=1)
+
+
+async def test_while_clocks_disagree_nothing_is_looked_for(hospital: Hospital) -> None:
+    await hospital.is_killed_in_a_send()
+    check = ClockCheck({"the database": hospital, "this machine": Apart()})
+    nudges = Nudges(hospital.engine.job, hospital.engine.wait)
+    given = services(hospital.store, clock=hospital, clock_check=check, nudges=nudges)
+    [watch] = [one for one in all_handlers(given) if one.type == JobType.HEAL_STANDING]
+    with capture_logs() as logs:
+        done = await watch.handle(Job(9, JobType.HEAL_STANDING, "Task", 9, 3, {}, {}))
+    assert done == Complete({"processedCount": 0})
+    assert [line["event"] for line in logs] == ["standing_not_looked_for"]

@@ -1,0 +1,1 @@
+"""What can be seen of us from outside: metrics, and who listens to our work for them."""

@@ -1,0 +1,14 @@
+"""A job as the watch needs to know it, so that the engine can be told to hand it out again."""
+
+from datetime import UTC, datetime
+
+from domain.standing import HeldJob
+from workers.runtime.job import Job
+
+
+def held(job: Job) -> HeldJob | None:
+    """The job by the engine's own key, if the end of its lock is known."""
+    if job.deadline is None:
+        return None
+    until = datetime.fromtimestamp(job.deadline, UTC)
+    return HeldJob(job.engine_key or job.key, job.retries, until)

@@ -68,6 +68,10 @@ class InstanceIds(RandomIdGenerator):
         """The id of a trace that begins."""
         return _wanted.get() or super().generate_trace_id()
 
+    def is_trace_id_random(self) -> bool:
+        """W3C's flag, which a derived id must not bear."""
+        return False
+
 
 @contextmanager
 def wanting(trace_id: int) -> Iterator[None]:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from sqlalchemy import inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
-from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
 from domain.submission import AccessDenied, AnswerLost, Failed, PayerGateway, SendResult, Submission
@@ -24,7 +23,7 @@ from tests.support.intake_stage import DERIVED, intake_stage
 from tests.support.patients import CPF, DIGITS, ERROR, SECRETS, dump, patients_file
 from tests.support.services import services
 from tests.support.spans import KeptSpans
-from workers.app.correlation import correlated
+from workers.app.correlation import correlated, naming_its_job
 from workers.app.observation_logs import log_observation
 from workers.app.observers import all_of
 from workers.claims.examination import ClaimFile
@@ -110,7 +109,7 @@ async def test_no_word_of_a_foreign_text_reaches_engine_database_log_queue_or_tr
     cipher = cipher_of(new_key("k1"))
     told: list[str] = []
     spans = KeptSpans()
-    with capture_logs(processors=[merge_contextvars]) as logs:
+    with capture_logs(processors=[naming_its_job]) as logs:
         for handler in traced(spans, store, cipher, LeakyPayer(error)):
             for key, given in enumerate(_everywhere(handler.type, error)):
                 job = Job(key * 100 + len(told), handler.type, "Task", key, 1, dict(HEADERS), given)

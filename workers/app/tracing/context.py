@@ -8,7 +8,6 @@ from hashlib import blake2b
 
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import (
-    NonRecordingSpan,
     Span,
     SpanContext,
     TraceFlags,
@@ -54,11 +53,6 @@ def written(span: Span) -> str:
     return (
         f"00-{format_trace_id(context.trace_id)}-{format_span_id(context.span_id)}-{context.trace_flags:02x}"
     )
-
-
-def as_parent(context: SpanContext) -> Span:
-    """A span of elsewhere, to be the parent of one here."""
-    return NonRecordingSpan(context)
 
 
 class InstanceIds(RandomIdGenerator):

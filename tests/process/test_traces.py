@@ -28,7 +28,7 @@ SEND, DECIDE = "job submit-claim", "job retry-submission-backoff"
 TAKEN = {"payer send", "database shared write"}
 SENT = TAKEN | {"database write"}  # a payer's words are kept, and whoever waits may go
 DECIDED = {"decision", "database shared write"}
-REFUSED = "77001"
+REFUSED = "77925"
 
 
 @asynccontextmanager

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 from pydantic import SecretStr
@@ -155,14 +156,15 @@ async def open_hospital(
     database: str | None = None,
     *,
     scenario: Scenario | None = None,
+    **others: Any,
 ) -> AsyncIterator[Hospital]:
-    """A hospital on a running broker, with the given database or an SQLite file of its own."""
+    """A hospital on a running broker, with the given database or an SQLite file, and other settings."""
     clock = EngineClock(broker.management_url)
     async with simulated_payers(scenario or Scenario.model_validate(SCENARIO), clock) as simulator:
         endpoint = f'endpoint = "{simulator.url}/{PAYER}"'
         payers = payers_file(folder, f'[payers.{PAYER}]\n{endpoint}\nversion = "4.03.00"\n')
         address = database or sqlite_url(folder / "test.db")
-        settings = Settings(home=folder, database_url=address, payers=PayerFiles(file=payers))
+        settings = Settings(home=folder, database_url=address, payers=PayerFiles(file=payers), **others)
         await migrate_database(settings)
         made_cipher(folder)
         cluster = embedded(broker)

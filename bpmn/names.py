@@ -20,6 +20,7 @@ class ProcessId(StrEnum):
     MAINTENANCE_MAIL = "MAINTENANCE_MAIL"
     MAINTENANCE_DEAD_LETTERS = "MAINTENANCE_DEAD_LETTERS"
     MAINTENANCE_REDRIVE = "MAINTENANCE_REDRIVE"
+    MAINTENANCE_KPI = "MAINTENANCE_KPI"
     NOTIFY = "NOTIFY"
 
 
@@ -45,6 +46,8 @@ class JobType(StrEnum):
     START_EMAILS = "start-emails"
     EXPIRE_DEAD_LETTERS = "expire-dead-letters"
     REDRIVE_DEAD_LETTERS = "redrive-dead-letters"
+    SNAPSHOT_KPIS = "snapshot-kpis"
+    SEND_REPORTS = "send-reports"
 
 
 class Message(StrEnum):

@@ -13,6 +13,8 @@ from workers.jobs.maintenance import (
     clean_idempotency,
     expire_dead_letters,
     probe_payers,
+    send_reports,
+    snapshot_kpis,
     start_claims,
     start_emails,
 )
@@ -44,6 +46,8 @@ HANDLERS = (
     start_emails,
     expire_dead_letters,
     redrive_dead_letters,
+    snapshot_kpis,
+    send_reports,
 )
 
 

@@ -44,7 +44,7 @@ async def _noticed(store: Store, now: datetime) -> int:
 
 async def _rebuilt(store: Store, claim_ids: Sequence[str]) -> int:
     async def rebuild(tx: Transaction) -> int:
-        await tx.claims.lock_all(claim_ids)
+        await tx.first_rounds.lock_claims(claim_ids)
         return await tx.first_rounds.rebuild(set(claim_ids))
 
     return await store.run(rebuild)

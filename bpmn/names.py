@@ -21,6 +21,7 @@ class ProcessId(StrEnum):
     MAINTENANCE_DEAD_LETTERS = "MAINTENANCE_DEAD_LETTERS"
     MAINTENANCE_REDRIVE = "MAINTENANCE_REDRIVE"
     MAINTENANCE_STANDING = "MAINTENANCE_STANDING"
+    MAINTENANCE_KPI = "MAINTENANCE_KPI"
     NOTIFY = "NOTIFY"
 
 
@@ -47,6 +48,8 @@ class JobType(StrEnum):
     EXPIRE_DEAD_LETTERS = "expire-dead-letters"
     REDRIVE_DEAD_LETTERS = "redrive-dead-letters"
     HEAL_STANDING = "heal-standing"
+    SNAPSHOT_KPIS = "snapshot-kpis"
+    SEND_REPORTS = "send-reports"
 
 
 class Message(StrEnum):

@@ -38,6 +38,7 @@ from persistence.export import Export
 from persistence.repositories.attempts import Attempts
 from persistence.repositories.begun_sends import BegunSends
 from persistence.repositories.claims import Claims
+from persistence.repositories.control_reports import ControlReports
 from persistence.repositories.dead_letters import DeadLetters
 from persistence.repositories.decisions import Decisions
 from persistence.repositories.draft import DecisionDraft, Recorded
@@ -97,6 +98,7 @@ class Transaction:
         self.checkpoints = Checkpoints(connection, seals)
         self.claims = Claims(connection)
         self.dead_letters = DeadLetters(connection)
+        self.control_reports = ControlReports(connection)
         self.decision_log = DecisionLog(connection, seals)
         self.decisions = Decisions(connection)
         self.expired = ExpiredRecords(connection)

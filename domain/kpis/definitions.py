@@ -7,7 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from domain.kpis.periods import Frequency
-from domain.kpis.tally import Counted, Tally
+from domain.kpis.tally import Counted, KpiTally
 
 BIL_004, BIL_005 = "RN-BIL-004", "RN-BIL-005"
 SECOND_US = 1_000_000
@@ -114,7 +114,7 @@ def _mean_time(counted: Counted) -> Measure:
     return _mean(counted.tally, counted.tally.since_send_us, SECOND_US)
 
 
-def _mean(tally: Tally, total: int, unit: int) -> Measure:
+def _mean(tally: KpiTally, total: int, unit: int) -> Measure:
     return Measure(total, tally.recovered * unit, tally.recovered, tally.running_retried)
 
 
@@ -138,7 +138,7 @@ def _exhausted(counted: Counted) -> Measure:
     return _of_decided(counted.tally, counted.tally.exhausted)
 
 
-def _of_decided(tally: Tally, number: int) -> Measure:
+def _of_decided(tally: KpiTally, number: int) -> Measure:
     closed = tally.decided - tally.running
     return Measure(number, closed, closed, tally.running, tally.by_deadline)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 
 A_DAY = timedelta(days=1)
@@ -31,12 +31,12 @@ class Period:
     @property
     def start(self) -> datetime:
         """Its first moment."""
-        return datetime.combine(self.first, time.min, self.zone)
+        return _midnight(self.first, self.zone)
 
     @property
     def end(self) -> datetime:
         """The first moment after it."""
-        return datetime.combine(self.last + A_DAY, time.min, self.zone)
+        return _midnight(self.last + A_DAY, self.zone)
 
     @property
     def days(self) -> int:
@@ -52,6 +52,11 @@ class Period:
     def name(self) -> str:
         """Its day, or its first and last day."""
         return f"{self.first}" if self.days == 1 else f"{self.first}..{self.last}"
+
+
+def _midnight(day: date, zone: tzinfo) -> datetime:
+    """In UTC: where clocks skip midnight, it is the moment at which they do."""
+    return datetime.combine(day, time.min, zone).astimezone(UTC)
 
 
 def day_of(day: date, zone: tzinfo) -> Period:

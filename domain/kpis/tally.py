@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class KpiTally:
     """Claims whose first failure was decided on in one period, at one payer or at all.
 
     `exhausted` and `by_deadline` are all whose retries, or whose time, ran out; `spent` and
@@ -32,9 +32,9 @@ class Tally:
     in_review: int = 0
     by_people: int = 0
 
-    def __add__(self, other: "Tally") -> "Tally":
+    def __add__(self, other: "KpiTally") -> "KpiTally":
         """Both together."""
-        return Tally(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(Tally)})
+        return KpiTally(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(KpiTally)})
 
     @property
     def is_empty(self) -> bool:
@@ -49,5 +49,5 @@ class Counted:
     They are the same where their number is odd.
     """
 
-    tally: Tally
+    tally: KpiTally
     middle_us: tuple[int, int] | None = None

@@ -105,6 +105,11 @@ class FirstRounds:
         mine = (rounds.c.claim_id == claim_id) & rounds.c.accepted_at.is_not(None)
         await self._connection.execute(update(rounds).where(mine).values(NOT_RECOVERED))
 
+    async def lock_claims(self, claim_ids: Collection[str]) -> None:
+        """Let nobody move these claims until the transaction ends."""
+        these = select(claims.c.claim_id).where(among(self._connection, claims.c.claim_id, claim_ids))
+        await self._connection.execute(these.order_by(claims.c.claim_id).with_for_update())
+
     async def rebuild(self, claim_ids: Collection[str]) -> int:
         """Make the rows of claims anew from their decisions and sends; how many there are."""
         decided, sent = await self._decided(claim_ids), await self._sent(claim_ids)

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.kpis.definitions import KPIS, KpiName, Measure
 from domain.kpis.periods import Frequency
+from domain.readings import Reading
 from persistence.database.dialect import insert_into
 from persistence.database.rows import row_of
 from persistence.tables import kpi_snapshots as snapshots
@@ -28,15 +29,6 @@ class KpiSnapshot:
     payer_id: str
     measure: Measure
     taken_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class KpiReading:
-    """One line of a gauge: the latest value that was counted, or a rule's target."""
-
-    name: str
-    labels: dict[str, str]
-    value: float
 
 
 class KpiSnapshots:
@@ -70,26 +62,25 @@ class KpiSnapshots:
             found.extend([_read(dict(row._mapping)) for row in await self._connection.execute(query)])
         return found
 
-    async def readings(self) -> Sequence[KpiReading]:
+    async def readings(self) -> Sequence[Reading]:
         """`reenvio_kpi` from the latest snapshots where it has a value, and `reenvio_kpi_target`."""
         values = {one.kpi: one for one in await self.latest()}
         return [*_values(values), *_targets()]
 
 
-def _values(latest: dict[KpiName, KpiSnapshot]) -> Iterable[KpiReading]:
+def _values(latest: dict[KpiName, KpiSnapshot]) -> Iterable[Reading]:
     for kpi in KPIS:
         value = latest[kpi.name].measure.value if kpi.name in latest else None
         for target in kpi.targets if value is not None else ():
             labels = {"kpi": kpi.name.value, "rule": target.rule, "period": kpi.frequency.value}
-            yield KpiReading("reenvio_kpi", labels, float(value or 0))
+            yield Reading("reenvio_kpi", float(value or 0), labels)
 
 
-def _targets() -> Iterable[KpiReading]:
+def _targets() -> Iterable[Reading]:
     for kpi in KPIS:
         for target in kpi.targets:
-            yield KpiReading(
-                "reenvio_kpi_target", {"kpi": kpi.name.value, "rule": target.rule}, float(target.value)
-            )
+            labels = {"kpi": kpi.name.value, "rule": target.rule}
+            yield Reading("reenvio_kpi_target", float(target.value), labels)
 
 
 def _row(one: KpiSnapshot) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from domain.claim_state import ClaimState
 from domain.kpis.definitions import KpiName
 from domain.kpis.periods import Period
 from domain.kpis.rounds import GivenUp
-from domain.kpis.tally import Counted, Tally
+from domain.kpis.tally import Counted, KpiTally
 from persistence.tables import claims
 from persistence.tables import first_rounds as rounds
 
@@ -172,7 +172,7 @@ def _joined(numbers: Mapping[str, ColumnElement[int]], *beside: ColumnElement[An
     return _query(numbers, *beside).join(claims, claims.c.claim_id == rounds.c.claim_id).where(OURS)
 
 
-def _tally(base: Row[Any], state: Row[Any] | None) -> Tally:
+def _tally(base: Row[Any], state: Row[Any] | None) -> KpiTally:
     """The numbers as whole ones: a sum may come as a decimal."""
     known = {name: int(base._mapping[name]) for name in ROUNDS}
-    return Tally(**known, **({name: int(state._mapping[name]) for name in STATES} if state else {}))
+    return KpiTally(**known, **({name: int(state._mapping[name]) for name in STATES} if state else {}))

@@ -110,7 +110,7 @@ async def _compared(store: Store, expected: dict[Key, Heap]) -> int:
             for first in sorted({key[1] for key in expected if key[0] == frequency}):
                 period = period_of(frequency, first, ZONE)
                 found: dict[str | None, Counted] = {None: await tx.kpis.counted(period)}
-                found |= dict(await tx.kpis.by_payer(period))
+                found.update(dict(await tx.kpis.by_payer(period)).items())
                 for payer, counted in found.items():
                     ours = {kpi.name.value: kpi.measure(counted).value for kpi in KPIS}
                     if ours != (theirs := values(expected[frequency.value, first, payer])):

@@ -30,6 +30,11 @@ CYCLES = [
         timedelta(hours=1),
         ["Task_ExpireDeadLetters", "End_DeadLettersExpired"],
     ),
+    (
+        ProcessId.MAINTENANCE_KPI,
+        timedelta(days=1),
+        ["Task_SnapshotKpis", "Task_SendReports", "End_Reported"],
+    ),
     (ProcessId.MAINTENANCE_REDRIVE, timedelta(minutes=15), ["Task_RedriveDeadLetters", "End_Redriven"]),
 ]
 

@@ -109,12 +109,16 @@ class MailStage:
 
 @asynccontextmanager
 async def mail_stage(store: Store, mailbox: Mailbox, **changes: Any) -> AsyncIterator[MailStage]:
-    """A stage whose server is the mailbox's; `seconds` is an attempt's time, `profile` its retry profile."""
+    """A stage whose server is the mailbox's; `seconds` is an attempt's time, `profile` its retry profile.
+
+    `recipients` are who gets mail.
+    """
     seconds, profile = changes.get("seconds", 5.0), PROFILES[changes.get("profile", "03")]
     clock, engine = MovableClock(), Published()
     async with mail_server(mailbox):
         gateway = SmtpMail(SmtpServer("127.0.0.1", mailbox.port, SENDER, "none", seconds=seconds))
-        renderer = Renderer(SENDER, RECIPIENTS, console_url="https://console.hospital.example")
+        whom = changes.get("recipients", RECIPIENTS)
+        renderer = Renderer(SENDER, whom, console_url="https://console.hospital.example")
         queue = MailQueue(store, CIPHER, engine.publish, "company-1")
         terms = AttemptTerms(profile, attempt_limit(seconds))
         sender = MailSender(store, clock, CIPHER, gateway, renderer, queue, terms, log_observation)

@@ -16,8 +16,10 @@ from workers.cli.audit import audit_app
 from workers.cli.claim import claim_app
 from workers.cli.dlq import dlq_app
 from workers.cli.errors import plain_errors
+from workers.cli.kpi import kpi
 from workers.cli.payer import payer_app
 from workers.cli.relay import relay
+from workers.cli.report import report
 from workers.cli.retention import retention_app
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -27,6 +29,8 @@ app.add_typer(dlq_app, name="dlq")
 app.add_typer(payer_app, name="payer")
 app.add_typer(retention_app, name="retention")
 app.command()(relay)
+app.command()(kpi)
+app.command()(report)
 with plain_errors():
     app()
 """

@@ -23,7 +23,7 @@ from workers.config.mail import MailSettings
 from workers.config.settings import Settings, SettingsError
 from workers.mail.fair_lanes import FairLanes, LaneNeeds, fair_lanes
 from workers.mail.queueing import MailQueue, Publish
-from workers.mail.recipients import OtherGroup, Recipients, read_companies
+from workers.mail.recipients import OtherGroup, Recipients, ReportGroup, read_companies
 from workers.mail.rendering import Renderer, read_texts
 from workers.mail.sending import MailSender
 from workers.mail.services import LOCK_MARGIN, MailServices, attempt_limit
@@ -131,6 +131,10 @@ def recipients(mail: MailSettings) -> Recipients:
         Team.BILLING_MANAGEMENT: mail.to_billing_management,
         Team.OPERATIONS: mail.to_operations,
         OtherGroup.ADMINISTRATOR: mail.to_administrator,
+        ReportGroup.DATA_ANALYSIS: mail.to_data_analysis,
+        ReportGroup.QUALITY: mail.to_quality,
+        ReportGroup.BILLING: mail.to_billing,
+        ReportGroup.IT_MANAGEMENT: mail.to_it_management,
     }
     named = {str(group): to if to or mail.leaves else (_local(group),) for group, to in groups.items()}
     return Recipients(named, read_companies(mail.companies_file))

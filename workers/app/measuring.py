@@ -19,6 +19,7 @@ from workers.app.telemetry.readings import DatabaseReadings, tenant_readings
 from workers.app.tracing.export import tell_of_trouble
 from workers.config.settings import Settings
 from workers.payers.limits import LimitsByPayer
+from workers.upkeep.kpis import kpi_readings
 from workers.upkeep.standing import standing_gauges
 
 log = structlog.get_logger(__name__)
@@ -44,6 +45,7 @@ def gauge_sources(app: App) -> Sequence[GaugeSource]:
         GaugeSource("jitter", database.jitter, SELDOM),
         GaugeSource("tenants", tenants),
         GaugeSource("standing", standing_gauges(app.store)),
+        GaugeSource("kpis", lambda: kpi_readings(app.store), A_MINUTE),
     )
 
 

@@ -21,6 +21,8 @@ TARGETS = {
     "claim": "workers.cli.claim:claim_app",
     "payer": "workers.cli.payer:payer_app",
     "dlq": "workers.cli.dlq:dlq_app",
+    "kpi": "workers.cli.kpi:kpi",
+    "report": "workers.cli.report:report",
     "audit": "workers.cli.audit:audit_app",
     "retention": "workers.cli.retention:retention_app",
     "keys": "workers.cli.keys:keys_app",

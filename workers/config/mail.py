@@ -63,6 +63,10 @@ class MailSettings(Topic):
     to_billing_management: AddressList = ()
     to_operations: AddressList = ()
     to_administrator: AddressList = ()
+    to_data_analysis: AddressList = ()
+    to_quality: AddressList = ()
+    to_billing: AddressList = ()
+    to_it_management: AddressList = ()
     companies_file: Path | None = None
     company_id: str = Field(default="hospital", pattern=COMPANY_ID)
     language: Literal["pt", "en"] = "pt"

@@ -14,6 +14,8 @@ from workers.jobs.maintenance import (
     expire_dead_letters,
     heal_standing,
     probe_payers,
+    send_reports,
+    snapshot_kpis,
     start_claims,
     start_emails,
 )
@@ -46,6 +48,8 @@ HANDLERS = (
     expire_dead_letters,
     redrive_dead_letters,
     heal_standing,
+    snapshot_kpis,
+    send_reports,
 )
 
 

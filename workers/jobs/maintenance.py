@@ -1,4 +1,4 @@
-"""What the maintenance processes ask for, on their timers: clean, anchor, remove, probe, start, heal."""
+"""What the maintenance processes ask for, on their timers: clean, anchor, remove, probe, start, heal, count."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -16,7 +16,9 @@ from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Fail, Outcome
 from workers.upkeep.clocks import ClocksDisagree
 from workers.upkeep.dead_letters import expire_letters
+from workers.upkeep.kpis import take_snapshot
 from workers.upkeep.probing import Probing
+from workers.upkeep.report_mail import ReportMail
 from workers.upkeep.retention import apply, remove_expired_records, set_due_anchors
 from workers.upkeep.standing import StandingWatch
 
@@ -118,6 +120,26 @@ def heal_standing(services: Services) -> JobHandler:
         return await handler.handle(job)
 
     return replace(handler, handle=handle)
+
+
+def snapshot_kpis(services: Services) -> JobHandler:
+    """Daily: count the KPIs of the last days and weeks."""
+
+    async def take(now: datetime) -> int:
+        return await take_snapshot(services.store, services.policy().zone, now)
+
+    return _maintenance(JobType.SNAPSHOT_KPIS, services, take)
+
+
+def send_reports(services: Services) -> JobHandler:
+    """Daily: the control reports that are due, by mail."""
+
+    async def send(now: datetime) -> int:
+        if services.mail is None:
+            return 0
+        return await ReportMail(services.store, services.mail, services.policy().zone).send_due(now)
+
+    return _maintenance(JobType.SEND_REPORTS, services, send)
 
 
 def _timely(job_type: JobType, services: Services, work: Work) -> JobHandler:

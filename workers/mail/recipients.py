@@ -23,7 +23,16 @@ class OtherGroup(StrEnum):
     COMPANY = "COMPANY"
 
 
-GROUPS = frozenset({*Team, *OtherGroup})
+class ReportGroup(StrEnum):
+    """Who gets control reports beside billing management (RN-BIL-004 7.2, RN-BIL-005 7.2)."""
+
+    DATA_ANALYSIS = "DATA_ANALYSIS"
+    QUALITY = "QUALITY"
+    BILLING = "BILLING"
+    IT_MANAGEMENT = "IT_MANAGEMENT"
+
+
+GROUPS = frozenset({*Team, *OtherGroup, *ReportGroup})
 
 
 @dataclass(frozen=True, slots=True)

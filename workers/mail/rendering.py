@@ -19,6 +19,7 @@ from domain.mail.mail import Mail, MailContent, message_id
 from domain.mail.sending import RenderedMail
 from workers.config.topic import SettingsError
 from workers.mail.recipients import Recipients
+from workers.mail.tables import TABLES, Tables, read_tables
 
 CLAIM_ID = "claimId"
 SIGNATURE = "Reenvio"
@@ -79,14 +80,15 @@ class Renderer:
             return MailFailure(OwnCode.NO_RECIPIENT)
         filled = _filled(text, content.data)
         link = self._link(content.data) if filled.link else None
+        tables = Tables(read_tables(content.data.get(TABLES)), self.console_url)
         return RenderedMail(
             outbox_id=mail.outbox_id,
             message_id=message_id(mail.outbox_id, self.sender.rpartition("@")[2]),
             date=now,
             to=to,
             subject=" ".join(filled.subject.split()),
-            text=_plain(filled, link),
-            html=_html(filled, link),
+            text=_plain(filled, link, tables),
+            html=_html(filled, link, tables),
         )
 
     def _link(self, data: Mapping[str, str]) -> str | None:
@@ -102,13 +104,13 @@ def _filled(text: MailText, data: Mapping[str, str]) -> MailText:
     return MailText(subject=fill[0], paragraphs=tuple(fill[1:]), link=text.link)
 
 
-def _plain(text: MailText, link: str | None) -> str:
+def _plain(text: MailText, link: str | None, tables: Tables) -> str:
     linked = [f"{text.link}: {link}"] if link else []
-    return "\n\n".join([*text.paragraphs, *linked, f"-- \n{SIGNATURE}"]) + "\n"
+    return "\n\n".join([*text.paragraphs, *tables.plain(), *linked, f"-- \n{SIGNATURE}"]) + "\n"
 
 
-def _html(text: MailText, link: str | None) -> str:
-    shown = [f"<p>{escape(line)}</p>" for line in text.paragraphs]
+def _html(text: MailText, link: str | None, tables: Tables) -> str:
+    shown = [*(f"<p>{escape(line)}</p>" for line in text.paragraphs), *tables.html()]
     if link and text.link:
         shown.append(f'<p><a href="{escape(link)}">{escape(text.link)}</a></p>')
     return _page(text.subject, [*shown, f"<p>-- <br>{SIGNATURE}</p>"])

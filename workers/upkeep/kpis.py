@@ -9,6 +9,7 @@ import structlog
 from domain.kpis.definitions import KPIS
 from domain.kpis.periods import Frequency, Period, latest_complete, run_up_to
 from domain.kpis.tally import Counted
+from domain.readings import Reading
 from persistence.repositories.kpi_snapshots import ALL_PAYERS, KpiSnapshot
 from persistence.store import Store, Transaction
 
@@ -43,7 +44,7 @@ async def _noticed(store: Store, now: datetime) -> int:
 
 async def _rebuilt(store: Store, claim_ids: Sequence[str]) -> int:
     async def rebuild(tx: Transaction) -> int:
-        await tx.claims.lock_all(claim_ids)
+        await tx.first_rounds.lock_claims(claim_ids)
         return await tx.first_rounds.rebuild(set(claim_ids))
 
     return await store.run(rebuild)
@@ -63,6 +64,11 @@ async def _taken(store: Store, period: "CountedPeriod", now: datetime) -> int:
     counted = await store.look(lambda tx: _count(tx, period, now))
     await store.run(lambda tx: tx.kpi_snapshots.keep(counted))
     return len(counted)
+
+
+async def kpi_readings(store: Store) -> Sequence[Reading]:
+    """The gauges of KPIs and their targets, from the latest snapshot."""
+    return await store.look(lambda tx: tx.kpi_snapshots.readings())
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.kpis.definitions import KPIS
 from domain.kpis.periods import Frequency, Period, period_of
-from domain.kpis.tally import Counted, Tally
+from domain.kpis.tally import Counted, KpiTally
 from persistence.store import Store
 from tests.support.kpi_counting import Heap, heaps, values
 from tests.support.kpi_history import BEGIN, DAYS, PAYERS, Decided, Sent, Story, keep, stories
@@ -46,7 +46,8 @@ async def test_ten_thousand_decisions_give_the_same_digits_as_plain_loops(
             for first in sorted({key[1] for key in expected if key[0] == frequency}):
                 period = period_of(frequency, first, ZoneInfo(ZONE))
                 found: dict[str | None, Counted]
-                found = {None: await tx.kpis.counted(period), **await tx.kpis.by_payer(period)}
+                found = {None: await tx.kpis.counted(period)}
+                found.update(dict(await tx.kpis.by_payer(period)).items())
                 heaped = {payer: expected.get((frequency, first, payer)) for payer in (None, *PAYERS)}
                 assert set(found) == {payer for payer, heap in heaped.items() if heap}
                 for payer, counted in found.items():
@@ -63,7 +64,7 @@ async def test_a_run_of_days_is_counted_as_the_days_together(history: Store) -> 
     async with history.reading() as tx:
         whole = await tx.kpis.counted(Period(days[0].first, days[-1].last, zone))
         parts = [(await tx.kpis.counted(day)).tally for day in days]
-    assert sum(parts, Tally()) == whole.tally
+    assert sum(parts, KpiTally()) == whole.tally
 
 
 async def test_the_claims_behind_a_number_are_as_many_as_it_says(history: Store) -> None:
@@ -109,7 +110,7 @@ async def test_gauges_are_read_from_the_latest_snapshot_with_both_rules_targets(
     readings = await history.look(lambda tx: tx.kpi_snapshots.readings())
     latest = {one.kpi: one for one in await history.look(lambda tx: tx.kpi_snapshots.latest())}
     values_of = {
-        (one.labels["kpi"], one.labels["rule"]): one.value for one in readings if one.name == "reenvio_kpi"
+        (one.labels["kpi"], one.labels["rule"]): one.value for one in readings if one.metric == "reenvio_kpi"
     }
     success = latest[KPIS[0].name].measure.value
     assert success is not None
@@ -118,7 +119,7 @@ async def test_gauges_are_read_from_the_latest_snapshot_with_both_rules_targets(
     targets = {
         (one.labels["kpi"], one.labels["rule"]): one.value
         for one in readings
-        if one.name == "reenvio_kpi_target"
+        if one.metric == "reenvio_kpi_target"
     }
     assert targets["success_after_retry", "RN-BIL-004"] == 0.85
     assert targets["success_after_retry", "RN-BIL-005"] == 0.8

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from datetime import UTC
 from typing import Any
 
 import pytest
@@ -11,12 +12,15 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
+from domain.kpis.periods import day_of
+from domain.kpis.rounds import NumberedSend
 from domain.payer_status import PayerStatus
 from domain.retention import Periods
 from domain.slots import Slot
 from persistence.audit.rejections import Rejection
 from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.repositories.dead_letters import LetterPlace, WantedLetters
+from persistence.repositories.first_rounds import TakenSend
 from persistence.repositories.guides import SoughtGuides
 from persistence.repositories.idempotency import OperationKey, OperationStatus, OperationTerms
 from persistence.retention import AREAS
@@ -34,6 +38,8 @@ ELSEWHERE = SoughtGuides(CLAIM, ["p7"], HASHES, frozenset({"p1"}))
 ROW = ClaimRow(CLAIM, "p", ClaimState.FAILED, 0, None, None, None, NOW)
 KEY = OperationKey("1", "Task", "submit_claim", {})
 REJECTION = Rejection(7, 1, CLAIM, "RN-BIL-004", "BIL-004-V5", "Variable retryCount", NOW)
+A_DAY = day_of(NOW.date(), UTC)
+TAKEN = TakenSend(CLAIM, (NumberedSend(1, LONG_AGO), NumberedSend(2, later(days=1))), later(days=2))
 TERMS = OperationTerms(lease=later(minutes=4) - NOW)
 SMALL = {
     "audit_anchors", "audit_permits", "legal_holds", "leases", "mail_lanes", "policies", "error_statistics"
@@ -134,6 +140,19 @@ HOT: dict[str, Work] = {
     "dead letters of a company": lambda tx: tx.dead_letters.list(WantedLetters(company_id="v7"), limit=10),
     "oldest dead letter": lambda tx: tx.dead_letters.oldest(),
     "remove dead letters": lambda tx: tx.dead_letters.remove(["v7", "v8"]),
+    "first round": lambda tx: tx.first_rounds.find(CLAIM),
+    "first rounds taken": lambda tx: tx.first_rounds.take_all([TAKEN]),
+    "acceptance cancelled": lambda tx: tx.first_rounds.forget_acceptance(CLAIM),
+    "first rounds made anew": lambda tx: tx.first_rounds.rebuild([CLAIM]),
+    "kpis of a day": lambda tx: tx.kpis.counted(A_DAY),
+    "kpis of a payer": lambda tx: tx.kpis.counted(A_DAY, "p7"),
+    "kpis by payer": lambda tx: tx.kpis.by_payer(A_DAY),
+    "latest kpis": lambda tx: tx.kpi_snapshots.latest(),
+    "permanent errors": lambda tx: tx.control_reports.permanent(A_DAY, 10),
+    "exhausted claims": lambda tx: tx.control_reports.exhausted(A_DAY, 10),
+    "failures by category": lambda tx: tx.control_reports.by_category(A_DAY),
+    "failures by payer": lambda tx: tx.control_reports.by_payer(A_DAY),
+    "retries needed": lambda tx: tx.control_reports.retries_needed(A_DAY),
     "expired dead letters": lambda tx: tx.dead_letters.expired(LONG_AGO, 10),
 } | {
     f"remove {area.name}": lambda tx, area=area: tx.expired.remove(area, Periods(), now=NOW, limit=10)

@@ -14,6 +14,7 @@ from tests.support.mails import a_mail
 from workers.config.settings import SettingsError
 from workers.mail.rendering import Renderer, read_texts
 from workers.mail.sending import DEAD_LETTER
+from workers.upkeep.reports import ReportKind
 
 TEMPLATES = [*Template, DEAD_LETTER]
 FACTS = {"claimId": "CLM-7-1", "companyId": "c1", "outboxId": "o1", "failedAttempts": "5"}
@@ -37,7 +38,8 @@ def test_every_text_exists_in_both_languages_and_fills_every_gap(template: str, 
 
 
 def test_nothing_else_is_packaged() -> None:
-    assert {template for template, _ in read_texts()} == set(TEMPLATES)
+    reports = {f"report-{kind}" for kind in ReportKind}
+    assert {template for template, _ in read_texts()} == set(TEMPLATES) | reports
 
 
 @pytest.mark.parametrize("part", ["text", "html"])

@@ -1,0 +1,85 @@
+"""Control reports by mail: to the roles that the rules name, once per period, also when there is nothing."""
+
+from datetime import timedelta
+
+import pytest
+
+from domain.mail.mail import MailState
+from gateways.practice.mail_server import Mailbox
+from persistence.store import Store
+from tests.support.builders import NOW, REFUSAL, draft
+from tests.support.mail_stage import MailStage, mail_stage
+from workers.mail.recipients import Recipients
+from workers.runtime.outcome import Complete
+
+YESTERDAY = NOW - timedelta(days=1)
+ALL = Recipients(
+    {
+        "DATA_ANALYSIS": ("data@hospital.example",),
+        "QUALITY": ("quality@hospital.example",),
+        "BILLING": ("billing@hospital.example",),
+        "BILLING_MANAGEMENT": ("management@hospital.example",),
+        "IT_MANAGEMENT": ("it@hospital.example",),
+    }
+)
+
+
+async def arrived(stage: MailStage) -> dict[str, str]:
+    """Deliver what was queued; the text by address."""
+    for message in stage.engine.messages:
+        await stage.send(str(message.variables["outboxId"]))
+    return {one.to[0]: one.text for one in stage.mailbox.arrived}
+
+
+async def test_each_role_of_the_rules_gets_its_report_and_is_told_of_nothing_too(store: Store) -> None:
+    await store.record(draft("CLM-7-1", error=REFUSAL, now=YESTERDAY))
+    async with mail_stage(store, Mailbox(), recipients=ALL) as stage:
+        assert await stage.run("send-reports") == Complete({"processedCount": 5})
+        texts = await arrived(stage)
+    assert set(texts) == {to for [to] in ALL.groups.values()}
+    for address in ("data@hospital.example", "quality@hospital.example"):
+        assert "Cobranças com erro permanente em 2026-01-11: 1." in texts[address]
+        assert "https://console.hospital.example/claims/CLM-7-1" in texts[address]
+        assert "INVALID_PROCEDURE_CODE" in texts[address]
+    assert "Nada a relatar no período." in texts["billing@hospital.example"]
+    assert "2026-01-05..2026-01-11: 1" in texts["management@hospital.example"]
+    assert "Taxa de sucesso após retry" in texts["it@hospital.example"]
+
+
+async def test_a_report_is_one_mail_however_often_the_job_runs(store: Store) -> None:
+    async with mail_stage(store, Mailbox(), recipients=ALL) as stage:
+        for _ in range(3):
+            await stage.run("send-reports")
+        assert (await store.look(lambda tx: tx.mails.by_state()))[MailState.PENDING] == 5
+        assert await stage.run("send-reports") == Complete({"processedCount": 0})
+
+
+async def test_who_has_no_address_gets_nothing_and_makes_no_dead_letter(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = Recipients({"BILLING": ("billing@hospital.example",)})
+    async with mail_stage(store, Mailbox(), recipients=some) as stage:
+        assert await stage.run("send-reports") == Complete({"processedCount": 1})
+        assert set(await arrived(stage)) == {"billing@hospital.example"}
+        assert await store.look(lambda tx: tx.dead_letters.count()) == 0
+    assert "MAIL_TO_QUALITY" in capsys.readouterr().out
+
+
+async def test_days_that_nobody_reported_are_made_good(store: Store) -> None:
+    async with mail_stage(store, Mailbox(), recipients=ALL) as stage:
+        await stage.run("send-reports")
+        stage.clock.pass_by(timedelta(days=3))
+        assert await stage.run("send-reports") == Complete({"processedCount": 3 * 3})
+
+
+async def test_tables_come_as_text_and_as_html(store: Store) -> None:
+    await store.record(draft("CLM-7-1", error=REFUSAL, now=YESTERDAY))
+    async with mail_stage(store, Mailbox(), recipients=ALL) as stage:
+        await stage.run("send-reports")
+        await arrived(stage)
+        [mail] = [one for one in stage.mailbox.arrived if one.to == ("data@hospital.example",)]
+    body = mail.message.get_body(("html",))
+    assert body is not None
+    assert '<a href="https://console.hospital.example/claims/CLM-7-1">CLM-7-1</a>' in body.get_content()
+    assert "Cobrança  Operadora  Quando" in mail.text
+    assert "<table" not in mail.text

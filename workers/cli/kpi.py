@@ -1,0 +1,198 @@
+"""`reenvio kpi`: the rules' indicators beside their targets, and the claims behind a number."""
+
+import json
+from datetime import date, datetime
+from typing import Annotated
+
+import typer
+
+from domain.kpis.definitions import KPIS, Kpi, KpiName, Target, Unit
+from domain.kpis.periods import Period
+from domain.kpis.tally import KpiTally
+from domain.kpis.wording import NONE, Trend, bars, target_told, told
+from domain.operators import operator_text
+from persistence.repositories.kpis import ClaimBehind
+from persistence.store import Store
+from workers.app.cluster import clock_here
+from workers.cli.application import with_store
+from workers.cli.days import read_day
+from workers.cli.output import counted, tell
+from workers.cli.tables import print_table
+from workers.config.settings import read_settings
+from workers.policy import PolicySource
+from workers.upkeep.scorecard import AskedKpis, Score, Scorecard, scorecard
+
+COLUMNS = ("kpi", "rule", "value", "target", "met", "trend", "of", "open", "lately", "period")
+BEHIND = ("claim", "payer", "first failure", "counts", "ended", "retries", "after", "state")
+ARROWS = {Trend.UP: "↑", Trend.DOWN: "↓", Trend.SAME: "=", Trend.NEW: "new", None: NONE}
+MICROSECONDS = 1_000_000
+EXAMPLES = """
+Examples:
+
+  reenvio kpi                                        the last day and the last week that are over
+
+  reenvio kpi --from 2026-03-01 --to 2026-03-31      a month, each day or week of it as a bar
+
+  reenvio kpi --payer SAUDE --json                   one payer's, for another program
+
+  reenvio kpi --claims lost_claims                   which claims are behind a number
+"""
+FromOption = Annotated[
+    date | None, typer.Option("--from", parser=read_day, metavar="DAY", help="The first day: 2026-03-01.")
+]
+ToOption = Annotated[
+    date | None, typer.Option("--to", parser=read_day, metavar="DAY", help="The last day, included.")
+]
+
+
+def kpi(
+    first: FromOption = None,
+    last: ToOption = None,
+    payer: Annotated[str | None, typer.Option("--payer", help="Only this payer's claims.")] = None,
+    claims: Annotated[
+        KpiName | None, typer.Option("--claims", help="List the claims behind this KPI instead.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON, exact values as fractions.")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="With --claims: at most so many.")] = 50,
+) -> None:
+    """KPIs of RN-BIL-004 and RN-BIL-005 against their targets, counted from the database."""
+    settings = read_settings()
+    zone = PolicySource(settings.policy_file).current().zone
+
+    async def go(store: Store) -> None:
+        now = await clock_here(settings, store).now()
+        asked = AskedKpis(zone, now, _days(first, last, now.astimezone(zone).date()), payer)
+        if claims:
+            await _tell_claims(store, asked, claims, limit)
+            return
+        card = await scorecard(store, asked)
+        if as_json:
+            tell(json.dumps(_as_json(card, asked), ensure_ascii=False, indent=2))
+        else:
+            _tell(card, asked)
+
+    with_store(go, settings)
+
+
+kpi.__doc__ = f"{kpi.__doc__}\n{EXAMPLES}"
+
+
+def _days(first: date | None, last: date | None, today: date) -> tuple[date, date] | None:
+    if first is None and last is None:
+        return None
+    begin, end = first or last or today, last or today
+    if begin > end:
+        raise typer.BadParameter(f"--from {begin} is after --to {end}")
+    if begin > today:
+        raise typer.BadParameter(f"--from {begin} lies in the future: today is {today}")
+    return begin, end
+
+
+def _tell(card: Scorecard, asked: AskedKpis) -> None:
+    whose = f" at payer {operator_text(asked.payer_id, 64)}" if asked.payer_id else ""
+    if card.is_empty:
+        names = " and ".join(period.name for period, _ in card.tallies)
+        tell(f"No claim failed{whose} in {names}: there is nothing to measure.")
+        return
+    print_table(COLUMNS, [_cells(score, target) for score in card.scores for target in score.kpi.targets])
+    for period, tally in card.tallies:
+        tell(f"{period.name}{whose}: {_beside(tally)}.")
+
+
+def _cells(score: Score, target: Target) -> tuple[str, ...]:
+    unit, measure = score.kpi.unit, score.measure
+    shown = told(measure.value, unit), target_told(target, unit), _met(target.is_met(measure))
+    before = told(score.before.value, unit)
+    moved = f"{ARROWS[score.trend]} {before}" if score.before.value is not None else ARROWS[score.trend]
+    head = score.kpi.name.value, target.rule, *shown, moved
+    return *head, _of(score.kpi, score), str(measure.running), bars(score.line), score.period.name
+
+
+def _of(kpi: Kpi, score: Score) -> str:
+    measure = score.measure
+    shares = f"{measure.numerator}/{measure.denominator}"
+    return shares if kpi.unit is Unit.SHARE else counted(measure.claims, "claim")
+
+
+def _met(is_met: bool | None) -> str:
+    return NONE if is_met is None else "yes" if is_met else "NO"
+
+
+def _beside(tally: KpiTally) -> str:
+    parts = [
+        f"{counted(tally.decided, 'claim')} failed",
+        f"{tally.running} still open",
+        f"{tally.in_review} in review",
+        f"{tally.by_deadline} ended by a deadline (not among spent retries)",
+        f"{tally.by_people} recovered by people afterwards",
+    ]
+    elsewhere = f"{tally.elsewhere} sent by other processes, whose end is not known here"
+    return ", ".join(parts + ([elsewhere] if tally.elsewhere else []))
+
+
+async def _tell_claims(store: Store, asked: AskedKpis, name: KpiName, limit: int) -> None:
+    [wanted] = [one for one in KPIS if one.name is name]
+    period = asked.period(wanted.frequency)
+    found = await store.look(lambda tx: tx.kpis.behind(name, period, asked.payer_id, limit + 1))
+    if not found:
+        tell(f"No claims are behind {name} in {period.name}.")
+        return
+    tell(f"{wanted.title}, {period.name}: {wanted.formula}")
+    print_table(BEHIND, [_claim(one, asked) for one in found[:limit]])
+    if len(found) > limit:
+        tell(f"The first {limit}; there are more: see --limit, --payer, --from, --to.")
+
+
+def _claim(one: ClaimBehind, asked: AskedKpis) -> tuple[str, ...]:
+    failed = one.first_failed_at.astimezone(asked.zone).isoformat(timespec="seconds")
+    ended = "ACCEPTED" if one.accepted_at else one.given_up or NONE
+    retries = NONE if one.retries_sent is None else str(one.retries_sent)
+    after = NONE if one.since_failure_us is None else _seconds(one.since_failure_us)
+    head = one.claim_id, one.payer_id or NONE, failed, "yes" if one.counts else "no"
+    return *head, ended, retries, after, one.state or NONE
+
+
+def _seconds(microseconds: int) -> str:
+    return f"{microseconds / MICROSECONDS:.0f} s"
+
+
+def _as_json(card: Scorecard, asked: AskedKpis) -> dict[str, object]:
+    return {
+        "payer": asked.payer_id,
+        "zone": str(asked.zone),
+        "kpis": [_score_json(score) for score in card.scores],
+        "periods": [_period_json(period, tally, asked.now) for period, tally in card.tallies],
+    }
+
+
+def _score_json(score: Score) -> dict[str, object]:
+    measure, value = score.measure, score.measure.value
+    return {
+        "kpi": score.kpi.name.value,
+        "title": score.kpi.title,
+        "formula": score.kpi.formula,
+        "frequency": score.kpi.frequency.value,
+        "unit": score.kpi.unit.value,
+        "period": {"first": str(score.period.first), "last": str(score.period.last)},
+        "value": None if value is None else float(value),
+        "exact": None if value is None else str(value),
+        "numerator": measure.numerator,
+        "denominator": measure.denominator,
+        "claims": measure.claims,
+        "open": measure.running,
+        "endedByDeadline": measure.by_deadline,
+        "before": None if score.before.value is None else float(score.before.value),
+        "trend": score.trend,
+        "lately": [None if one is None else float(one) for one in score.line],
+        "targets": [_target_json(score, target) for target in score.kpi.targets],
+    }
+
+
+def _target_json(score: Score, target: Target) -> dict[str, object]:
+    met = target.is_met(score.measure)
+    return {"rule": target.rule, "bound": target.bound.value, "value": float(target.value), "met": met}
+
+
+def _period_json(period: Period, tally: KpiTally, now: datetime) -> dict[str, object]:
+    numbers = {name: getattr(tally, name) for name in KpiTally.__dataclass_fields__}
+    return {"first": str(period.first), "last": str(period.last), "isOver": period.end <= now} | numbers

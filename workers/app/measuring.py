@@ -21,12 +21,13 @@ from workers.config.settings import Settings
 from workers.payers.limits import LimitsByPayer
 
 log = structlog.get_logger(__name__)
-A_MINUTE, SELDOM = 60.0, 300.0
+NOT_OFTEN, SELDOM = 4, 20
+"""How many refreshes pass between two looks at what is dear to read and changes slowly."""
 
 
 def gauge_sources(app: App) -> Sequence[GaugeSource]:
     """All of a worker's; each reads metrics of the table under their names there."""
-    names = app.metering.names
+    names, seconds = app.metering.names, app.settings.metrics.refresh_seconds
     database = DatabaseReadings(app.store, app.clock, app.payer_limits, names)
 
     async def tenants() -> Sequence[Reading]:
@@ -34,13 +35,13 @@ def gauge_sources(app: App) -> Sequence[GaugeSource]:
 
     return (
         GaugeSource("open claims", database.open_claims),
-        GaugeSource("ended claims", database.ended_claims, SELDOM),
+        GaugeSource("ended claims", database.ended_claims, SELDOM * seconds),
         GaugeSource("payers", database.payers),
         GaugeSource("mail", database.mail),
         GaugeSource("dead letters", database.letters),
         GaugeSource("outbox", database.outbox),
-        GaugeSource("success rates", database.success_rates, A_MINUTE),
-        GaugeSource("jitter", database.jitter, SELDOM),
+        GaugeSource("success rates", database.success_rates, NOT_OFTEN * seconds),
+        GaugeSource("jitter", database.jitter, SELDOM * seconds),
         GaugeSource("tenants", tenants),
     )
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Integer, case, cast, extract, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.claim_state import ClaimState
+from domain.claim_state import ENDS, ClaimState
 from domain.mail.mail import MailState
 from domain.mail.success import MailTally
 from domain.payer_status import PayerStatus
@@ -27,6 +27,14 @@ class PayerFigures:
     status: PayerStatus
     waiting: int
     under_way: int
+
+
+@dataclass(frozen=True, slots=True)
+class EndedClaims:
+    """How many were accepted, and how many ended, accepted or not."""
+
+    accepted: int
+    ended: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +78,13 @@ class Figures:
         found = {ClaimState(state): number for state, number in await self._connection.execute(query)}
         return {state: found.get(state, 0) for state in states}
 
-    async def retried_claims(self, since: datetime) -> Mapping[ClaimState, int]:
-        """How many claims that had a retry changed since a moment, by where they stand."""
-        lately = (claims.c.updated_at >= since) & (claims.c.retry_count > 0)
-        query = select(claims.c.state, func.count()).where(lately).group_by(claims.c.state)
-        return {ClaimState(state): number for state, number in await self._connection.execute(query)}
+    async def ended_after_retry(self, since: datetime) -> EndedClaims:
+        """Claims that had a retry and ended since a moment."""
+        taken = _as_number(claims.c.state == ClaimState.ACCEPTED)
+        ended = _as_number(claims.c.state.in_(sorted(ENDS)))
+        query = select(_sum(taken), _sum(ended))  # grouped by state, all claims would be read
+        lately = query.where(claims.c.updated_at >= since, claims.c.retry_count > 0)
+        return EndedClaims(*(await self._connection.execute(lately)).one())
 
     async def payers(self, now: datetime) -> Sequence[PayerFigures]:
         """Every payer ever sent to."""
@@ -101,8 +111,8 @@ class Figures:
 
     async def letter_ages(self, now: datetime, bounds: Sequence[datetime]) -> LetterAges:
         """Ages of the dead letters; `bounds` are the moments since which they are counted."""
-        within = (func.coalesce(func.sum(_as_number(letters.c.moved_at >= bound)), 0) for bound in bounds)
-        moved = func.coalesce(func.sum(cast(extract("epoch", letters.c.moved_at), Integer)), 0)
+        within = (_sum(_as_number(letters.c.moved_at >= bound)) for bound in bounds)
+        moved = _sum(cast(extract("epoch", letters.c.moved_at), Integer))
         query = select(func.count(), moved, *within)
         number, seconds, *counts = (await self._connection.execute(query)).one()
         return LetterAges(tuple(counts), number, number * now.timestamp() - float(seconds))
@@ -115,6 +125,10 @@ class Figures:
         )
         rows = await self._connection.execute(query.order_by(decisions.c.decided_at.desc()).limit(limit))
         return [ScheduledRetry(*row) for row in rows]
+
+
+def _sum(numbers: ColumnElement[int]) -> ColumnElement[int]:
+    return func.coalesce(func.sum(numbers), 0)
 
 
 def _as_number(condition: ColumnElement[bool]) -> ColumnElement[int]:

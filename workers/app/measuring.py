@@ -23,12 +23,13 @@ from workers.upkeep.kpis import kpi_readings
 from workers.upkeep.standing import standing_gauges
 
 log = structlog.get_logger(__name__)
-A_MINUTE, SELDOM = 60.0, 300.0
+NOT_OFTEN, SELDOM = 4, 20
+"""How many refreshes pass between two looks at what is dear to read and changes slowly."""
 
 
 def gauge_sources(app: App) -> Sequence[GaugeSource]:
     """All of a worker's; each reads metrics of the table under their names there."""
-    names = app.metering.names
+    names, seconds = app.metering.names, app.settings.metrics.refresh_seconds
     database = DatabaseReadings(app.store, app.clock, app.payer_limits, names)
 
     async def tenants() -> Sequence[Reading]:
@@ -36,16 +37,16 @@ def gauge_sources(app: App) -> Sequence[GaugeSource]:
 
     return (
         GaugeSource("open claims", database.open_claims),
-        GaugeSource("ended claims", database.ended_claims, SELDOM),
+        GaugeSource("ended claims", database.ended_claims, SELDOM * seconds),
         GaugeSource("payers", database.payers),
         GaugeSource("mail", database.mail),
         GaugeSource("dead letters", database.letters),
         GaugeSource("outbox", database.outbox),
-        GaugeSource("success rates", database.success_rates, A_MINUTE),
-        GaugeSource("jitter", database.jitter, SELDOM),
+        GaugeSource("success rates", database.success_rates, NOT_OFTEN * seconds),
+        GaugeSource("jitter", database.jitter, SELDOM * seconds),
         GaugeSource("tenants", tenants),
         GaugeSource("standing", standing_gauges(app.store)),
-        GaugeSource("kpis", lambda: kpi_readings(app.store), A_MINUTE),
+        GaugeSource("kpis", lambda: kpi_readings(app.store), NOT_OFTEN * seconds),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the maintenance processes ask for, on their timers: clean, anchor, remove, probe, start, heal, count."""
+"""What the maintenance processes ask for, on their timers: clean, anchor, remove, probe, heal, count."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace

@@ -61,7 +61,7 @@ class ProcessMetrics:
         # half of all that is imported for metrics, and most processes never need it
         from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
 
-        exporter = OTLPMetricExporter(endpoint=terms.endpoint, timeout=STOP_SECONDS)
+        exporter = OTLPMetricExporter(endpoint=terms.endpoint)
         reader = PeriodicExportingMetricReader(exporter, export_interval_millis=terms.seconds * 1000)
         self._provider.add_metric_reader(reader)
         try:

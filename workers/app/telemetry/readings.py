@@ -107,21 +107,16 @@ class DatabaseReadings:
         """Which share succeeded of late: of claims after a retry, of mail by attempt."""
         since = await self.clock.now() - LATELY
         async with self.store.reading() as tx:
-            claims = await tx.figures.retried_claims(since)
+            claims = await tx.figures.ended_after_retry(since)
             mails = await tx.figures.mails_since(since)
-        closed = sum(claims.get(state, 0) for state in ENDS)
-        overall = {"rule": "RN-BIL-005"}
-        return [
-            *(
-                [Reading("retry_success_rate", claims.get(ClaimState.ACCEPTED, 0) / closed, overall)]
-                if closed
-                else []
-            ),
-            *(
-                Reading("retry_success_rate", share, {"rule": "03", "attempt": str(attempt)})
-                for attempt, share in success_by_attempt(mails).items()
-            ),
+        by_attempt = [
+            Reading("retry_success_rate", share, {"rule": "03", "attempt": str(attempt)})
+            for attempt, share in success_by_attempt(mails).items()
         ]
+        if not claims.ended:
+            return by_attempt
+        share = claims.accepted / claims.ended
+        return [Reading("retry_success_rate", share, {"rule": "RN-BIL-005"}), *by_attempt]
 
     async def jitter(self) -> Sequence[Reading]:
         """How evenly waits were spread of late, by rule."""

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 
 import grpc
-from opentelemetry.exporter.prometheus import PrometheusMetricReader
-from opentelemetry.sdk.metrics import MeterProvider
 
 from bpmn.names import JobType, model_paths
 from domain.intake import IntakeTerms
-from domain.observations import Observe, nobody_watches
+from domain.observations import Observe
 from domain.ports import Clock
 from domain.submission import PayerGateway
 from gateways.clock import CountedClock, WallClock
@@ -35,8 +33,8 @@ from workers.app.ciphers import keys_as_given, opened_cipher
 from workers.app.cluster import Cluster, clock_check, clock_of
 from workers.app.logs import log_event
 from workers.app.mail import MailGround, mail_services, opened_gateway
-from workers.app.metrics import RelayMetrics, RuntimeMetrics
 from workers.app.private_files import EVENTS_FILE, keep_private, tell_open_folders
+from workers.app.telemetry.metering import Metering, job_metering
 from workers.claims.batches import Batches
 from workers.claims.examination import Reader
 from workers.claims.guides import GuideSearch
@@ -57,7 +55,7 @@ from workers.runtime.events import JobTaken, Listener, RuntimeEvent
 from workers.runtime.gate import Gate
 from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.keys import KeyWatch
-from workers.upkeep.relay import Relay, RelayTerms
+from workers.upkeep.relay import Relay, RelayTerms, nobody_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +81,7 @@ class App:
     mail: MailServices
     listener: Listener
     observe: Observe
+    metering: Metering
 
     async def deploy(self) -> None:
         """Deploy our models; equal ones keep their version."""
@@ -140,7 +139,9 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
         commands, cipher = ZeebeCommands(channel), await opened_cipher(settings, opened)
         store = opened.sealed_with(seals_of(cipher))
         await begin_trail(settings, store)
-        clock, observe = clock_of(cluster, settings, store), nobody_watches
+        clock = clock_of(cluster, settings, store)
+        metering = job_metering(settings, channels, policy.current().catalog)
+        observe = metering.observe
         yield App(
             settings=settings,
             store=store,
@@ -161,8 +162,9 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
                 settings, MailGround(store, clock, cipher, mail_gateway, commands.publish, observe)
             ),
             reopen=lambda: open_channel(cluster.connection),
-            listener=_listener(clock),
+            listener=_listener(clock, metering.listener),
             observe=observe,
+            metering=metering,
         )
 
 
@@ -274,13 +276,11 @@ def jitter() -> random.Random:
     return random.Random()  # noqa: S311  # no secret comes of it
 
 
-def relay_to(sink: EventSink, store: Store) -> Relay:
+def relay_to(sink: EventSink, store: Store, on_set_aside: Callable[[int], None] = nobody_counts) -> Relay:
     """A relay of this process; leases of relays on different machines end by one clock."""
     name = f"{socket.gethostname()[:40]}-{os.getpid()}"
-    provider = MeterProvider(metric_readers=[PrometheusMetricReader(disable_target_info=True)])
-    metrics = RelayMetrics(provider.get_meter("reenvio"))
     clock = DatabaseClock(store.time, WallClock())
-    return Relay(store, sink, clock, RelayTerms(name, on_set_aside=metrics.set_aside))
+    return Relay(store, sink, clock, RelayTerms(name, on_set_aside=on_set_aside))
 
 
 def intake_terms(settings: Settings, zone: tzinfo) -> IntakeTerms:
@@ -288,15 +288,13 @@ def intake_terms(settings: Settings, zone: tzinfo) -> IntakeTerms:
     return IntakeTerms(settings.intake.max_bytes, timedelta(hours=settings.intake.deadline_hours), zone)
 
 
-def _listener(clock: Clock) -> Listener:
+def _listener(clock: Clock, count: Listener) -> Listener:
     """Logs and metrics, both given every event; an engine's clock is told of every job."""
-    provider = MeterProvider(metric_readers=[PrometheusMetricReader()])
-    metrics = RuntimeMetrics(provider.get_meter("reenvio"))
 
     def count_and_log(event: RuntimeEvent) -> None:
         if isinstance(event, JobTaken) and isinstance(clock, CountedClock):
             clock.gave_out(event.gave_out)
-        metrics.count(event)
+        count(event)
         log_event(event)
 
     return count_and_log

@@ -1,8 +1,16 @@
 """Prometheus and its promtool, which Debian packages and Python does not."""
 
 import shutil
+from pathlib import Path
 
 import pytest
+
+from gateways.zeebe import engine
+from tests.support.broker import any_ports
+from tests.support.own_broker import own_broker
+from workers.config.settings import read_settings
+
+__all__ = ["own_broker"]
 
 MISSING = "Prometheus is missing, and its alerts are not tested: apt-get install prometheus"
 
@@ -24,3 +32,11 @@ def _found(program: str) -> str:
     if path is None:
         pytest.skip(MISSING)
     return path
+
+
+@pytest.fixture
+def own_config(prometheus: str, tmp_path: Path) -> engine.EngineConfig:
+    """A home of the test's own, with the shared cache of distributions; not begun without a Prometheus."""
+    return engine.EngineConfig(
+        home=tmp_path / "engine", cache=read_settings().engine.config().cache, ports=any_ports()
+    )

@@ -10,7 +10,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 RULES = sorted((ROOT / "k8s" / "monitoring" / "rules").glob("*.yml"))
-_SELECTOR = re.compile(r"\b([a-z_]+)\{([^}]*)\}")
+_SELECTOR = re.compile(r"\b([A-Za-z_]+)\{([^}]*)\}")
 _LABEL = re.compile(r"(\w+)\s*(?:=~|!=|!~|=)\s*\"")
 _GROUPED = re.compile(r"\b(?:by|without|on|ignoring|group_left)\s*\(([^)]*)\)")
 
@@ -52,6 +52,12 @@ def grouped_by(query: str) -> Iterator[str]:
     """The labels that a query groups by."""
     for inner in _GROUPED.findall(query):
         yield from (label.strip() for label in inner.split(",") if label.strip())
+
+
+def other_words(query: str) -> set[str]:
+    """What a query is made of beside selectors, labels and numbers: operators and functions."""
+    rest = _GROUPED.sub("", _SELECTOR.sub("", query))
+    return set(re.findall(r"[a-zA-Z_]{2,}", re.sub(r"\[[^]]*\]|offset \w+", "", rest)))
 
 
 def quickened(rules: dict[str, Any], window: str, interval: str) -> dict[str, Any]:

@@ -16,13 +16,12 @@ def of_a_shift(
     about: str,
     series: Mapping[str, str],
     fires: Mapping[str, str] | None = None,
-    **more: frozenset[str],
 ) -> Case:
     """A case that is looked at after a whole shift."""
-    return Case(alert, about, series, SHIFT, fires, step=STEP, **more)
+    return Case(alert, about, series, SHIFT, fires, step=STEP)
 
 
-def decisions(rule: str, **per_step: float) -> Mapping[str, str]:
+def decisions(rule: str, **per_step: float) -> dict[str, str]:
     """Decisions of one rule by their outcome."""
     return {
         f'reenvio_decisions_total{{instance="a", rule="{rule}", outcome="{outcome}"}}': rising(rate)
@@ -30,7 +29,7 @@ def decisions(rule: str, **per_step: float) -> Mapping[str, str]:
     }
 
 
-def single(rule: str, retry: float, **outcomes: float) -> Mapping[str, str]:
+def single(rule: str, retry: float, **outcomes: float) -> dict[str, str]:
     """So many decisions, all at one moment."""
     return {
         f'reenvio_decisions_total{{instance="a", rule="{rule}", outcome="{outcome}"}}': once(number, 20)
@@ -38,7 +37,7 @@ def single(rule: str, retry: float, **outcomes: float) -> Mapping[str, str]:
     }
 
 
-def waits(short: float, long: float, minutes: float) -> Mapping[str, str]:
+def waits(short: float, long: float, minutes: float) -> dict[str, str]:
     """Waits up to an hour and longer ones, and their sum, all per step."""
     name = "submission_retry_backoff_minutes"
     return {
@@ -48,7 +47,7 @@ def waits(short: float, long: float, minutes: float) -> Mapping[str, str]:
     }
 
 
-def analyses(quick: float, slow: float, rule: str = "RN-BIL-005") -> Mapping[str, str]:
+def analyses(quick: float, slow: float, rule: str = "RN-BIL-005") -> dict[str, str]:
     """Analyses below and above a second, per step."""
     name, labels = "retry_analysis_duration_seconds", f'instance="a", rule="{rule}"'
     return {
@@ -57,7 +56,7 @@ def analyses(quick: float, slow: float, rule: str = "RN-BIL-005") -> Mapping[str
     }
 
 
-def sends(quick: float, slow: float) -> Mapping[str, str]:
+def sends(quick: float, slow: float) -> dict[str, str]:
     """Sends to one payer that take up to 30 s, or one to four minutes."""
     name, payer = "reenvio_send_duration_seconds", 'instance="a", payer="sul"'
     buckets = {"30.0": quick, "60.0": quick, "240.0": quick + slow, "+Inf": quick + slow}
@@ -65,7 +64,7 @@ def sends(quick: float, slow: float) -> Mapping[str, str]:
     return counted | {f"{name}_count{{{payer}}}": rising(quick + slow)}
 
 
-def jitter(deviation: float, retries: float) -> Mapping[str, str]:
+def jitter(deviation: float, retries: float) -> dict[str, str]:
     """The deviation of a day's jitter as two workers read it, and retries per step."""
     measured = 'reenvio_jitter_deviation_ratio{{instance="{}", rule="RN-BIL-004"}}'
     retried = decisions("RN-BIL-004", retry=retries)
@@ -87,7 +86,7 @@ def shares() -> Iterator[Case]:
         yield of_a_shift(name, "6 of 7", single(rule, 1, **{outcome: 6}), {})
 
 
-def at_maximum(share: float) -> Mapping[str, str]:
+def at_maximum(share: float) -> dict[str, str]:
     """A share of the waits that is at the policy's maximum."""
     counted = {'reenvio_backoff_at_maximum_total{instance="a", rule="RN-BIL-004"}': rising(100 * share)}
     return counted | decisions("RN-BIL-004", retry=100)

@@ -1,21 +1,19 @@
 """Worlds for the alerts of mail and of Redis."""
 
-from collections.abc import Mapping
-
 from tests.alerts.case import Case, once, rising, steady
 
 
-def letters(number: float) -> Mapping[str, str]:
+def letters(number: float) -> dict[str, str]:
     """Dead letters, as each of two workers reads them from the database."""
     return {f'dlq_size{{instance="{one}"}}': steady(number) for one in "ab"}
 
 
-def of_company(company: str, number: float) -> Mapping[str, str]:
+def of_company(company: str, number: float) -> dict[str, str]:
     """The dead letters of one company."""
     return {f'reenvio_dead_letters{{instance="{one}", company="{company}"}}': steady(number) for one in "ab"}
 
 
-def mails(sent: float, waits: float, died: float) -> Mapping[str, str]:
+def mails(sent: float, waits: float, died: float) -> dict[str, str]:
     """Attempts per step by what became of them, and the entries of the dead letters."""
     fates = {"sent": sent, "waits": waits, "died": died}
     counted = {
@@ -24,7 +22,7 @@ def mails(sent: float, waits: float, died: float) -> Mapping[str, str]:
     return counted | {'dlq_entries_total{instance="a"}': rising(died)}
 
 
-def redis(used: float, most: float = 512e6) -> Mapping[str, str]:
+def redis(used: float, most: float = 512e6) -> dict[str, str]:
     """A Redis with so much of its memory used."""
     return {
         'reenvio_redis_memory_used_bytes{instance="a"}': steady(used),

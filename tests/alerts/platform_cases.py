@@ -1,7 +1,5 @@
 """Worlds for the alerts of our own."""
 
-from collections.abc import Mapping
-
 from tests.alerts.case import LONG, Case, once, rising, steady
 
 UP = {'up{instance="a"}': steady(1)}
@@ -12,7 +10,7 @@ RESTARTED = {'reenvio_ready{instance="a"}': "1x10 _ 1x20"}
 DOWN = {'up{instance="a"}': steady(0)}
 
 
-def database(quick: float, slow: float) -> Mapping[str, str]:
+def database(quick: float, slow: float) -> dict[str, str]:
     """Writes of up to 0.1 s, and of 0.5 to 1 s, per step."""
     name, write = "reenvio_database_duration_seconds", 'instance="a", kind="write"'
     buckets = {"0.1": quick, "0.5": quick, "1.0": quick + slow, "+Inf": quick + slow}
@@ -20,13 +18,13 @@ def database(quick: float, slow: float) -> Mapping[str, str]:
     return counted | {f"{name}_count{{{write}}}": rising(quick + slow)}
 
 
-def payer(state: str, until: int = 0) -> Mapping[str, str]:
+def payer(state: str, until: int = 0) -> dict[str, str]:
     """A payer in a state, from the beginning or until a minute."""
     values = f"1+0x{until} 0+0x{LONG}" if until else steady(1)
     return {f'reenvio_payer_state{{instance="a", payer="sul", state="{state}"}}': values}
 
 
-def taking_turns(first: str, second: str) -> Mapping[str, str]:
+def taking_turns(first: str, second: str) -> dict[str, str]:
     """A payer that goes to and fro between two states, five minutes in each."""
     on, off = "1 1 1 1 1", "0 0 0 0 0"
     series = 'reenvio_payer_state{{instance="a", payer="sul", state="{}"}}'

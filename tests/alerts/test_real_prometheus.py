@@ -159,4 +159,4 @@ async def _is_held(app: App) -> bool:
 
 async def _payer_state(app: App) -> PayerState | None:
     status = await app.store.look(lambda tx: tx.payers.find("payer-1"))
-    return status and status.state
+    return status.state if status else None

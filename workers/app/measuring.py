@@ -12,7 +12,7 @@ from gateways.redis import RedisStream
 from gateways.sink import EventSink
 from persistence.store import Store
 from workers.app.composition import App
-from workers.app.probes import free_descriptors, probe_routes, serving_probes
+from workers.app.probes import Check, first_trouble, free_descriptors, probe_routes, serving_probes
 from workers.app.telemetry.gauges import GaugeSource
 from workers.app.telemetry.metering import Metering, bare_metering
 from workers.app.telemetry.readings import DatabaseReadings, tenant_readings
@@ -48,6 +48,15 @@ def gauge_sources(app: App) -> Sequence[GaugeSource]:
         GaugeSource("standing", standing_gauges(app.store)),
         GaugeSource("kpis", lambda: kpi_readings(app.store), NOT_OFTEN * seconds),
     )
+
+
+def readiness(checks: Sequence[Check]) -> GaugeSource:
+    """What /readyz says, as a gauge."""
+
+    async def read() -> Sequence[Reading]:
+        return [Reading("reenvio_ready", 0.0 if await first_trouble(checks) else 1.0)]
+
+    return GaugeSource("readiness", read)
 
 
 def redis_readings(stream: RedisStream) -> ReadGauges:

@@ -32,20 +32,26 @@ def probes(
         stalled = health.stalled()
         return f"stalled: {', '.join(stalled)}" if stalled else None
 
-    async def answered() -> str | None:
+    return probe_routes([moving], [answered(health), *checks], exposition)
+
+
+def answered(health: Health) -> Check:
+    """Whether the gateway answers and the worker takes jobs."""
+
+    async def check() -> str | None:
         return health.not_ready()
 
-    return probe_routes([moving], [answered, *checks], exposition)
+    return check
 
 
 def probe_routes(live: Sequence[Check], ready: Sequence[Check], exposition: Exposition) -> Starlette:
     """Each answers the first trouble that its checks find, or that all is well."""
 
     async def livez(_request: Request) -> Response:
-        return await _first_trouble(live)
+        return await _answer(live)
 
     async def readyz(_request: Request) -> Response:
-        return await _first_trouble(ready)
+        return await _answer(ready)
 
     async def metrics(_request: Request) -> Response:
         text = await asyncio.to_thread(exposition)  # thousands of lines: the loop has other work
@@ -55,11 +61,17 @@ def probe_routes(live: Sequence[Check], ready: Sequence[Check], exposition: Expo
     return Starlette(routes=routes)
 
 
-async def _first_trouble(checks: Sequence[Check]) -> Response:
+async def first_trouble(checks: Sequence[Check]) -> str | None:
+    """What the first check that finds something says."""
     for check in checks:
         if trouble := await check():
-            return PlainTextResponse(trouble, status_code=503)
-    return PlainTextResponse("ok")
+            return trouble
+    return None
+
+
+async def _answer(checks: Sequence[Check]) -> Response:
+    trouble = await first_trouble(checks)
+    return PlainTextResponse(trouble or "ok", status_code=503 if trouble else 200)
 
 
 async def free_descriptors() -> str | None:

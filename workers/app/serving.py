@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import traceback
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 
@@ -14,8 +14,8 @@ from starlette.applications import Starlette
 from bpmn.names import JobType
 from domain.errors import InvalidPolicy
 from workers.app.composition import App, jitter, opened_sink, opened_store, relay_to
-from workers.app.measuring import measured, relay_sources
-from workers.app.probes import free_descriptors, probes, serving_probes
+from workers.app.measuring import measured, readiness, relay_sources
+from workers.app.probes import Check, answered, free_descriptors, probes, serving_probes
 from workers.app.telemetry.metering import Metering
 from workers.config.settings import Settings
 from workers.policy import PolicySource
@@ -37,6 +37,7 @@ async def serve(app: App, only: frozenset[JobType], stop: asyncio.Event) -> None
     async with AsyncExitStack() as stack:
         stack.enter_context(reload_on_hangup(app.policy))
         await stack.enter_async_context(watched_loop(app.listener))
+        app.metering.metrics.gauges.add(readiness([answered(worker.health), *_checks(app)]))
         await stack.enter_async_context(measured(app))
         if settings.probes.port is not None:
             served = serving_probes(worker_probes(app, worker), settings.probes.host, settings.probes.port)
@@ -51,8 +52,11 @@ async def serve(app: App, only: frozenset[JobType], stop: asyncio.Event) -> None
 
 def worker_probes(app: App, worker: Worker) -> Starlette:
     """The probes of a worker: its loops, its gateway, its database and its keys."""
-    checks = [free_descriptors, app.store.trouble, app.keys.trouble]
-    return probes(worker.health, checks, app.metering.metrics.exposition)
+    return probes(worker.health, _checks(app), app.metering.metrics.exposition)
+
+
+def _checks(app: App) -> Sequence[Check]:
+    return [free_descriptors, app.store.trouble, app.keys.trouble]
 
 
 @asynccontextmanager

@@ -132,6 +132,7 @@ EVENTS_AND_DATABASE = (
     _counter("reenvio_redis_rejected_connections_total", "", "Connections that Redis has refused"),
 )
 RUNTIME = (
+    _gauge("reenvio_ready", "", "1 while a worker's /readyz is green, else 0"),
     _counter("reenvio_jobs_taken_total", "type how", "Jobs that came in, by stream or poll"),
     _counter("reenvio_jobs_done_total", "type outcome", "Jobs reported, and how"),
     _counter("reenvio_jobs_settled_before_total", "type", "Reports that the engine had already"),

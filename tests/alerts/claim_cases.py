@@ -1,0 +1,129 @@
+"""Worlds for the alerts of the two rules of decision."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from tests.alerts.case import Case, once, rising, steady
+
+SHIFT, STEP = 400, 10
+"""Minutes, somewhat more than the six hours that shares are taken of, in steps of ten."""
+DAY, HALF_HOUR = 1_500, 30
+RULE_004, RULE_005 = {"rule": "RN-BIL-004"}, {"rule": "RN-BIL-005"}
+
+
+def of_a_shift(
+    alert: str,
+    about: str,
+    series: Mapping[str, str],
+    fires: Mapping[str, str] | None = None,
+) -> Case:
+    """A case that is looked at after a whole shift."""
+    return Case(alert, about, series, SHIFT, fires, step=STEP)
+
+
+def decisions(rule: str, **per_step: float) -> dict[str, str]:
+    """Decisions of one rule by their outcome."""
+    return {
+        f'reenvio_decisions_total{{instance="a", rule="{rule}", outcome="{outcome}"}}': rising(rate)
+        for outcome, rate in per_step.items()
+    }
+
+
+def single(rule: str, retry: float, **outcomes: float) -> dict[str, str]:
+    """So many decisions, all at one moment."""
+    return {
+        f'reenvio_decisions_total{{instance="a", rule="{rule}", outcome="{outcome}"}}': once(number, 20)
+        for outcome, number in {"retry": retry, **outcomes}.items()
+    }
+
+
+def waits(short: float, long: float, minutes: float) -> dict[str, str]:
+    """Waits up to an hour and longer ones, and their sum, all per step."""
+    name = "submission_retry_backoff_minutes"
+    return {
+        f'{name}_bucket{{instance="a", le="60.0"}}': rising(short),
+        f'{name}_count{{instance="a"}}': rising(short + long),
+        f'{name}_sum{{instance="a"}}': rising(minutes),
+    }
+
+
+def analyses(quick: float, slow: float, rule: str = "RN-BIL-005") -> dict[str, str]:
+    """Analyses below and above a second, per step."""
+    name, labels = "retry_analysis_duration_seconds", f'instance="a", rule="{rule}"'
+    return {
+        f'{name}_bucket{{{labels}, le="1.0"}}': rising(quick),
+        f"{name}_count{{{labels}}}": rising(quick + slow),
+    }
+
+
+def sends(quick: float, slow: float) -> dict[str, str]:
+    """Sends to one payer that take up to 30 s, or one to four minutes."""
+    name, payer = "reenvio_send_duration_seconds", 'instance="a", payer="sul"'
+    buckets = {"30.0": quick, "60.0": quick, "240.0": quick + slow, "+Inf": quick + slow}
+    counted = {f'{name}_bucket{{{payer}, le="{le}"}}': rising(rate) for le, rate in buckets.items()}
+    return counted | {f"{name}_count{{{payer}}}": rising(quick + slow)}
+
+
+def jitter(deviation: float, retries: float) -> dict[str, str]:
+    """The deviation of a day's jitter as two workers read it, and retries per step."""
+    measured = 'reenvio_jitter_deviation_ratio{{instance="{}", rule="RN-BIL-004"}}'
+    retried = decisions("RN-BIL-004", retry=retries)
+    return {measured.format("a"): steady(deviation), measured.format("b"): steady(deviation), **retried}
+
+
+def shares() -> Iterator[Case]:
+    """Alerts on a share of the decisions."""
+    for name, rule, outcome, percent in (
+        ("ReenvioPermanentErrors004", "RN-BIL-004", "permanent", 10),
+        ("ReenvioPermanentErrors005", "RN-BIL-005", "permanent", 15),
+        ("ReenvioExhausted005", "RN-BIL-005", "exhausted", 5),
+    ):
+        above, below = {outcome: percent + 1.0}, {outcome: percent - 1.0}
+        yield of_a_shift(name, f"{percent + 1} %", decisions(rule, retry=99.0 - percent, **above), {})
+        yield of_a_shift(name, f"{percent - 1} %", decisions(rule, retry=101.0 - percent, **below))
+        yield of_a_shift(name, "1 of 2", single(rule, 1, **{outcome: 1}))
+        yield of_a_shift(name, "4 of 5", single(rule, 1, **{outcome: 4}))
+        yield of_a_shift(name, "6 of 7", single(rule, 1, **{outcome: 6}), {})
+
+
+def at_maximum(share: float) -> dict[str, str]:
+    """A share of the waits that is at the policy's maximum."""
+    counted = {'reenvio_backoff_at_maximum_total{instance="a", rule="RN-BIL-004"}': rising(100 * share)}
+    return counted | decisions("RN-BIL-004", retry=100)
+
+
+ONE_AT_MAXIMUM = {'reenvio_backoff_at_maximum_total{instance="a", rule="RN-BIL-004"}': once(1, 20)}
+EVERY_SECOND_HELPS = waits(96.8, 3.2, 1_316)
+WHOLE_OUTAGE = waits(4, 1, 155.5)
+
+CLAIM_CASES = (
+    *shares(),
+    of_a_shift("ReenvioBackoffAtMaximum", "6 % of the waits", at_maximum(0.06), {}),
+    of_a_shift("ReenvioBackoffAtMaximum", "4 % of the waits", at_maximum(0.04)),
+    of_a_shift("ReenvioBackoffAtMaximum", "1 of 2", ONE_AT_MAXIMUM | single("RN-BIL-004", 2)),
+    of_a_shift("ReenvioLastRetries", "6 % of the waits are the fifth", waits(94, 6, 1_200), {}),
+    of_a_shift("ReenvioLastRetries", "every second retry helps: 3.2 %", EVERY_SECOND_HELPS),
+    of_a_shift("ReenvioLastRetries", "2 of 4 in six hours", waits(2 / 36, 2 / 36, 110 / 36)),
+    Case("ReenvioJitterUneven", "31 %", jitter(0.31, 60), DAY, RULE_004, step=HALF_HOUR),
+    Case("ReenvioJitterUneven", "29 %", jitter(0.29, 60), DAY, step=HALF_HOUR),
+    Case("ReenvioJitterUneven", "60 % of a few waits", jitter(0.60, 1), DAY, step=HALF_HOUR),
+    replace(
+        of_a_shift("ReenvioBackoffMeanLong", "a whole outage by the schedule: 31.1 min", WHOLE_OUTAGE, {}),
+        also=frozenset({"ReenvioLastRetries"}),
+    ),
+    of_a_shift("ReenvioBackoffMeanLong", "every second retry helps: 13.2 min", EVERY_SECOND_HELPS),
+    of_a_shift("ReenvioBackoffMeanLong", "2 long waits in six hours", waits(0, 2 / 36, 160 / 36)),
+    Case("ReenvioPayerSlow", "2 of 10 take over a minute", sends(0.8, 0.2), 60, {"payer": "sul"}),
+    Case("ReenvioPayerSlow", "1 of 20 takes over a minute", sends(0.95, 0.05), 60),
+    Case("ReenvioPayerSlow", "6 sends, all slow", sends(0, 0.2), 60),
+    Case("ReenvioAnalysisSlow", "2 % over a second", analyses(98, 2), 60, RULE_005),
+    Case(
+        "ReenvioAnalysisSlow",
+        "2 % by the other rule",
+        analyses(98, 2, "RN-BIL-004"),
+        60,
+        RULE_004,
+    ),
+    Case("ReenvioAnalysisSlow", "0.5 % over a second", analyses(99.5, 0.5), 60),
+    Case("ReenvioAnalysisSlow", "3 of 6", analyses(0.1, 0.1), 60),
+)

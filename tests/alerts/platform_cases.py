@@ -1,0 +1,95 @@
+"""Worlds for the alerts of our own."""
+
+from tests.alerts.case import LONG, Case, once, rising, steady
+
+UP = {'up{instance="a"}': steady(1)}
+NOT_READY = {'reenvio_ready{instance="a"}': steady(0)}
+BOTH = {'reenvio_ready{instance="a"}': steady(1), 'reenvio_ready{instance="b"}': steady(0)}
+READ = {'reenvio_outbox_waiting{instance="a"}': steady(0)}
+RESTARTED = {'reenvio_ready{instance="a"}': "1x10 _ 1x20"}
+DOWN = {'up{instance="a"}': steady(0)}
+
+
+def database(quick: float, slow: float) -> dict[str, str]:
+    """Writes of up to 0.1 s, and of 0.5 to 1 s, per step."""
+    name, write = "reenvio_database_duration_seconds", 'instance="a", kind="write"'
+    buckets = {"0.1": quick, "0.5": quick, "1.0": quick + slow, "+Inf": quick + slow}
+    counted = {f'{name}_bucket{{{write}, le="{le}"}}': rising(rate) for le, rate in buckets.items()}
+    return counted | {f"{name}_count{{{write}}}": rising(quick + slow)}
+
+
+def payer(state: str, until: int = 0) -> dict[str, str]:
+    """A payer in a state, from the beginning or until a minute."""
+    values = f"1+0x{until} 0+0x{LONG}" if until else steady(1)
+    return {f'reenvio_payer_state{{instance="a", payer="sul", state="{state}"}}': values}
+
+
+def taking_turns(first: str, second: str) -> dict[str, str]:
+    """A payer that goes to and fro between two states, five minutes in each."""
+    on, off = "1 1 1 1 1", "0 0 0 0 0"
+    series = 'reenvio_payer_state{{instance="a", payer="sul", state="{}"}}'
+    return {
+        series.format(first): " ".join([on, off] * 10),
+        series.format(second): " ".join([off, on] * 10),
+    }
+
+
+NOBODY = frozenset({"ReenvioNoWorkerReady"})
+SUL = {"payer": "sul"}
+INCIDENT = 'reenvio_jobs_done_total{instance="a", type="notify", outcome="incident"}'
+BLOCKED = 'reenvio_loop_blocked_seconds_sum{instance="a"}'
+STILL, LAG = 'reenvio_standing_still{instance="a", kind="job"}', 'reenvio_outbox_lag_seconds{instance="a"}'
+ASIDE = 'reenvio_events_set_aside_total{instance="a"}'
+
+PLATFORM_CASES = (
+    Case("ReenvioNoWorkerReady", "nobody answers", DOWN, 5, {}, world={}),
+    Case("ReenvioNoWorkerReady", "all are red", {}, 5, {}, world=NOT_READY),
+    Case("ReenvioNoWorkerReady", "one of two is ready", {}, 5, world=BOTH),
+    Case(
+        "ReenvioNoWorkerReady",
+        "a restart of a minute",
+        {},
+        12,
+        world=RESTARTED,
+    ),
+    Case("ReenvioWorkerNotReady", "red for a quarter of an hour", {}, 15, {"instance": "b"}, world=BOTH),
+    Case("ReenvioWorkerNotReady", "red for five minutes", {}, 5, world=BOTH),
+    Case("ReenvioDatabaseUnread", "a worker without its gauges", UP, 10, {}),
+    Case("ReenvioDatabaseUnread", "gauges are there", UP | READ, 10),
+    Case(
+        "ReenvioDatabaseUnread",
+        "no worker at all",
+        DOWN,
+        10,
+        also=NOBODY,
+        world={},
+    ),
+    Case("ReenvioDatabaseSlow", "1 write in 10 over half a second", database(9, 1), 40, {"kind": "write"}),
+    Case("ReenvioDatabaseSlow", "1 write in 50 over half a second", database(49, 1), 40),
+    Case("ReenvioDatabaseSlow", "10 writes, all slow", database(0, 1), 40),
+    Case("ReenvioLoopBlocked", "4 s of every minute", {BLOCKED: rising(4)}, 30, {"instance": "a"}),
+    Case("ReenvioLoopBlocked", "2 s of every minute", {BLOCKED: rising(2)}, 30),
+    Case("ReenvioIncidents", "the first since the start", {INCIDENT: "_x40 1x200"}, 45, {"type": "notify"}),
+    Case("ReenvioIncidents", "one more", {INCIDENT: "3x40 4x200"}, 45, {"type": "notify"}),
+    Case("ReenvioIncidents", "none for an hour", {INCIDENT: "_x40 1x200"}, 101),
+    Case("ReenvioIncidents", "none since the start", {INCIDENT: steady(0)}, 10),
+    Case("ReenvioClaimsStandStill", "not healed in 20 minutes", {STILL: steady(2)}, 20, {"kind": "job"}),
+    Case("ReenvioClaimsStandStill", "healed", {STILL: "2x10 0x20"}, 20),
+    Case("ReenvioPayerStopped", "credentials refused", payer("STOPPED"), 2, SUL),
+    Case("ReenvioPayerStopped", "let go", payer("STOPPED", until=10), 15),
+    Case("ReenvioPayerHeld", "open for 40 minutes", payer("OPEN"), 40, SUL),
+    Case(
+        "ReenvioPayerHeld",
+        "tried in vain for 40 minutes",
+        taking_turns("OPEN", "HALF_OPEN"),
+        40,
+        {"payer": "sul"},
+    ),
+    Case("ReenvioPayerHeld", "back after 20 minutes", payer("OPEN", until=20), 40),
+    Case("ReenvioPayerHeld", "paused by a person", payer("PAUSED"), 40),
+    Case("ReenvioOutboxLag", "301 s", {LAG: steady(301)}, 10, {}),
+    Case("ReenvioOutboxLag", "300 s", {LAG: steady(300)}, 10),
+    Case("ReenvioEventSetAside", "one", {ASIDE: once(1, 20)}, 30, {}),
+    Case("ReenvioEventSetAside", "none", {ASIDE: steady(0)}, 30),
+    Case("ReenvioEventSetAside", "long ago", {ASIDE: once(1, 20)}, 100),
+)

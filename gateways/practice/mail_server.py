@@ -57,10 +57,11 @@ def takes_all(_address: str, _attempt: int) -> MailStep:
 
 @dataclass(frozen=True, slots=True)
 class ArrivedMail:
-    """A mail that the server has taken."""
+    """A mail that the server has taken, and whether it said so."""
 
     to: tuple[str, ...]
     content: bytes
+    is_answered: bool = True
 
     @property
     def message(self) -> EmailMessage:
@@ -81,14 +82,18 @@ class ArrivedMail:
 
 @dataclass(slots=True)
 class Mailbox:
-    """What has arrived, how often each address was tried, and how many answers were lost on purpose."""
+    """What has arrived, and how often each address was tried."""
 
     port: int = 0
     script: MailScript = takes_all
     arrived: list[ArrivedMail] = field(default_factory=list)
     attempts: Counter[str] = field(default_factory=Counter)
     connections: int = 0
-    lost_answers: int = 0
+
+    @property
+    def lost_answers(self) -> int:
+        """How many answers were lost on purpose."""
+        return sum(not mail.is_answered for mail in self.arrived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +126,9 @@ class _Handler:
         if said := await self._act(server, "DATA"):
             return said
         content = envelope.content if isinstance(envelope.content, bytes) else b""
-        self._mailbox.arrived.append(ArrivedMail(tuple(envelope.rcpt_tos), content))
-        if isinstance(self._step, TakeInSilence):
-            self._mailbox.lost_answers += 1
+        in_silence = isinstance(self._step, TakeInSilence)
+        self._mailbox.arrived.append(ArrivedMail(tuple(envelope.rcpt_tos), content, not in_silence))
+        if in_silence:
             _hang_up(server)
         return TAKEN
 

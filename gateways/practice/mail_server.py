@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
+from time import perf_counter
 from typing import Literal
 
 from aiosmtpd.smtp import SMTP, AuthCallbackType, Envelope, Session
@@ -57,11 +58,12 @@ def takes_all(_address: str, _attempt: int) -> MailStep:
 
 @dataclass(frozen=True, slots=True)
 class ArrivedMail:
-    """A mail that the server has taken, and whether it said so."""
+    """A mail that the server has taken, whether it said so, and when by the process's count of seconds."""
 
     to: tuple[str, ...]
     content: bytes
     is_answered: bool = True
+    at: float = 0.0
 
     @property
     def message(self) -> EmailMessage:
@@ -127,7 +129,8 @@ class _Handler:
             return said
         content = envelope.content if isinstance(envelope.content, bytes) else b""
         in_silence = isinstance(self._step, TakeInSilence)
-        self._mailbox.arrived.append(ArrivedMail(tuple(envelope.rcpt_tos), content, not in_silence))
+        to, answered = tuple(envelope.rcpt_tos), not in_silence
+        self._mailbox.arrived.append(ArrivedMail(to, content, answered, perf_counter()))
         if in_silence:
             _hang_up(server)
         return TAKEN

@@ -12,6 +12,7 @@ from gateways.mail.ses import SesAccount, SesMail
 from tests.support.builders import NOW
 
 SENDER = "reenvio@hospital.example"
+DRIP_SECONDS, PATIENCE_SECONDS = 0.2, 40.0
 MAIL = RenderedMail("8d7", "<8d7@x>", NOW, ("ana@hospital.example",), "Aviso", "ação", "<p>ação</p>")
 
 
@@ -30,8 +31,8 @@ def moto() -> Iterator[str]:
     server.stop()
 
 
-def line_to(endpoint: str, sender: str = SENDER) -> SesMail:
-    return SesMail(SesAccount(sender, "sa-east-1", endpoint, seconds=2))
+def line_to(endpoint: str, sender: str = SENDER, *, seconds: float = 20) -> SesMail:
+    return SesMail(SesAccount(sender, "sa-east-1", endpoint, seconds))
 
 
 async def test_a_mail_of_a_verified_sender_is_taken(moto: str) -> None:
@@ -57,6 +58,7 @@ class Ses:
         self.status = 400
         self.endpoint = ""
         self.requests = 0
+        self.drips = False
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -64,7 +66,13 @@ class Ses:
             int(x.split(b":")[1]) for x in head.lower().split(b"\r\n") if x.startswith(b"content-length")
         )
         await reader.readexactly(length)
+        if self.drips:
+            writer.write(b"HTTP/1.1 200 OK\r\n")
         self.requests += 1
+        while self.drips:
+            writer.write(b"x")
+            await writer.drain()
+            await asyncio.sleep(DRIP_SECONDS)
         if self.code:
             body = b'{"message": "said"}'
             told = f"x-amzn-ErrorType: {self.code}\r\nContent-Length: {len(body)}"
@@ -110,6 +118,18 @@ async def test_a_connection_that_ends_without_an_answer_is_a_lost_answer(ses: Se
     await line.close()
     assert isinstance(result, MailAnswerLost)
     assert ses.requests == 1
+
+
+async def test_an_answer_that_comes_drop_by_drop_ends_with_the_attempts_time(ses: Ses) -> None:
+    ses.drips = True
+    line = line_to(ses.endpoint, seconds=2)
+    sending = asyncio.create_task(line.send(MAIL))
+    await asyncio.wait([sending], timeout=PATIENCE_SECONDS)
+    is_over, ses.drips = sending.done(), False
+    result = await sending
+    await line.close()
+    assert is_over
+    assert isinstance(result, MailAnswerLost)
 
 
 async def test_nobody_listening_is_no_connection() -> None:

@@ -2,16 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from email import message_from_string
+from email.policy import default
 
 import pytest
+from moto.core import DEFAULT_ACCOUNT_ID
 from moto.server import ThreadedMotoServer
+from moto.ses import ses_backends
 
 from domain.mail.codes import FailureKind, OwnCode
 from domain.mail.sending import MailAnswerLost, MailNotSent, MailSent, RenderedMail
 from gateways.mail.ses import SesAccount, SesMail
 from tests.support.builders import NOW
 
-SENDER = "reenvio@hospital.example"
+SENDER, REGION = "reenvio@hospital.example", "sa-east-1"
 DRIP_SECONDS, PATIENCE_SECONDS = 0.2, 40.0
 MAIL = RenderedMail("8d7", "<8d7@x>", NOW, ("ana@hospital.example",), "Aviso", "ação", "<p>ação</p>")
 
@@ -29,17 +33,25 @@ def moto() -> Iterator[str]:
     host, port = server.get_host_and_port()
     yield f"http://{host}:{port}"
     server.stop()
+    ses_backends[DEFAULT_ACCOUNT_ID][REGION].reset()
 
 
 def line_to(endpoint: str, sender: str = SENDER, *, seconds: float = 20) -> SesMail:
-    return SesMail(SesAccount(sender, "sa-east-1", endpoint, seconds))
+    return SesMail(SesAccount(sender, REGION, endpoint, seconds))
 
 
-async def test_a_mail_of_a_verified_sender_is_taken(moto: str) -> None:
+async def test_a_mail_of_a_verified_sender_is_taken_with_the_ids_by_which_a_second_copy_is_known(
+    moto: str,
+) -> None:
     line = line_to(moto)
     await asyncio.to_thread(line._client.create_email_identity, EmailIdentity=SENDER)
     assert await line.send(MAIL) == MailSent(MAIL.message_id)
     await line.close()
+    [taken] = ses_backends[DEFAULT_ACCOUNT_ID][REGION].sent_messages
+    arrived = message_from_string(taken.raw_data, policy=default)
+    assert (taken.source, set(taken.destinations)) == (SENDER, set(MAIL.to))
+    assert (arrived["Message-ID"], arrived["X-Reenvio-Outbox-Id"]) == (MAIL.message_id, MAIL.outbox_id)
+    assert arrived["Subject"] == MAIL.subject
 
 
 async def test_a_mail_of_an_unverified_sender_is_a_permanent_failure(moto: str) -> None:

@@ -114,10 +114,11 @@ async def mail_stage(store: Store, mailbox: Mailbox, **changes: Any) -> AsyncIte
     async with mail_server(mailbox):
         gateway = SmtpMail(SmtpServer("127.0.0.1", mailbox.port, SENDER, "none", seconds=seconds))
         renderer = Renderer(SENDER, RECIPIENTS, console_url="https://console.hospital.example")
-        queue = MailQueue(store, CIPHER, engine.publish, "company-1")
+        lanes = plain_lanes(store, clock)
+        queue = MailQueue(store, CIPHER, engine.publish, "company-1", tell=lanes.source.queued)
         terms = AttemptTerms(profile, attempt_limit(seconds))
         sender = MailSender(store, clock, CIPHER, gateway, renderer, queue, terms)
-        mail = MailServices(queue, sender, plain_lanes(store, clock), seconds)
+        mail = MailServices(queue, sender, lanes, seconds)
         given = services(store, clock=clock, cipher=CIPHER, mail=mail)
         yield MailStage(store, mailbox, engine, clock, mail, all_handlers(given))
         await gateway.close()

@@ -6,9 +6,9 @@ from email import message_from_string
 from email.policy import default
 
 import pytest
-from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.server import ThreadedMotoServer
-from moto.ses import ses_backends
+from moto.ses.models import ses_backends
 
 from domain.mail.codes import FailureKind, OwnCode
 from domain.mail.sending import MailAnswerLost, MailNotSent, MailSent, RenderedMail

@@ -19,7 +19,10 @@ class SesMissingError(Trouble):
 
 @dataclass(frozen=True, slots=True)
 class SesAccount:
-    """Which SES, and as whom; credentials are found as every AWS tool finds them."""
+    """Which SES, and as whom; credentials are found as every AWS tool finds them.
+
+    `seconds` is all the time that one attempt has: half of it for the connection, half for each silence.
+    """
 
     sender: str
     region: str
@@ -36,9 +39,12 @@ class SesMail:
         self._client = _client(account)
 
     async def send(self, mail: RenderedMail) -> MailResult:
-        """Try once."""
+        """Try once; what is not over in its time may still be taken: the thread cannot be called back."""
         try:
-            await asyncio.to_thread(self._send, mail)
+            async with asyncio.timeout(self._account.seconds):
+                await asyncio.to_thread(self._send, mail)
+        except TimeoutError:
+            return MailAnswerLost(MailFailure(OwnCode.ANSWER_LOST, said="no answer in the attempt's time"))
         except Exception as error:
             return _result(error)
         return MailSent(mail.message_id)
@@ -61,8 +67,8 @@ def _client(account: SesAccount) -> Any:
     except ImportError as missing:
         raise SesMissingError("Mail through SES needs the extra: `pip install reenvio[ses]`.") from missing
     options = config.Config(
-        connect_timeout=account.seconds,
-        read_timeout=account.seconds,
+        connect_timeout=account.seconds / 2,
+        read_timeout=account.seconds / 2,
         max_pool_connections=account.connections,
         retries={"total_max_attempts": 1},
     )

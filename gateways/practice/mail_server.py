@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
+from time import perf_counter
 from typing import Literal
 
 from aiosmtpd.smtp import SMTP, AuthCallbackType, Envelope, Session
@@ -57,10 +58,12 @@ def takes_all(_address: str, _attempt: int) -> MailStep:
 
 @dataclass(frozen=True, slots=True)
 class ArrivedMail:
-    """A mail that the server has taken."""
+    """A mail that the server has taken, whether it said so, and when by the process's count of seconds."""
 
     to: tuple[str, ...]
     content: bytes
+    is_answered: bool = True
+    at: float = 0.0
 
     @property
     def message(self) -> EmailMessage:
@@ -81,14 +84,18 @@ class ArrivedMail:
 
 @dataclass(slots=True)
 class Mailbox:
-    """What has arrived, how often each address was tried, and how many answers were lost on purpose."""
+    """What has arrived, and how often each address was tried."""
 
     port: int = 0
     script: MailScript = takes_all
     arrived: list[ArrivedMail] = field(default_factory=list)
     attempts: Counter[str] = field(default_factory=Counter)
     connections: int = 0
-    lost_answers: int = 0
+
+    @property
+    def lost_answers(self) -> int:
+        """How many answers were lost on purpose."""
+        return sum(not mail.is_answered for mail in self.arrived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +128,10 @@ class _Handler:
         if said := await self._act(server, "DATA"):
             return said
         content = envelope.content if isinstance(envelope.content, bytes) else b""
-        self._mailbox.arrived.append(ArrivedMail(tuple(envelope.rcpt_tos), content))
-        if isinstance(self._step, TakeInSilence):
-            self._mailbox.lost_answers += 1
+        in_silence = isinstance(self._step, TakeInSilence)
+        to, answered = tuple(envelope.rcpt_tos), not in_silence
+        self._mailbox.arrived.append(ArrivedMail(to, content, answered, perf_counter()))
+        if in_silence:
             _hang_up(server)
         return TAKEN
 

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from domain.mail.alerts import MailBalance
 from domain.mail.mail import Mail, MailContent, MailState
 from persistence.database.canonical import canonical
 from persistence.database.dialect import among, insert_into
@@ -19,6 +20,19 @@ from persistence.tables import mails
 COLUMNS = tuple(mails.c[name] for name in Mail.__dataclass_fields__)
 NOT_STARTED = (mails.c.state == MailState.PENDING) & mails.c.published_at.is_(None)
 NO_ROOM = (mails.c.state == MailState.FAILED) & mails.c.dead_lettered_at.is_(None)
+
+
+@dataclass(frozen=True, slots=True)
+class PendingMails:
+    """Mails that are not over, as the runbook asks for them: for their first attempt, in one, for their next.
+
+    `oldest` is when the oldest of them was queued.
+    """
+
+    wait: int
+    active: int
+    delayed: int
+    oldest: datetime | None
 
 
 def seal_mail(cipher: Cipher, outbox_id: str, content: MailContent) -> str:
@@ -85,6 +99,25 @@ class Mails:
         """How many there are in each state."""
         query = select(mails.c.state, func.count()).group_by(mails.c.state)
         return {MailState(state): number for state, number in await self._connection.execute(query)}
+
+    async def pending(self) -> "PendingMails":
+        """How the mails stand that are not over."""
+        active = mails.c.sending_until.is_not(None)
+        delayed = ~active & (mails.c.attempts > 0)
+        query = select(
+            func.count().filter(~active & ~delayed).label("wait"),
+            func.count().filter(active).label("active"),
+            func.count().filter(delayed).label("delayed"),
+            func.min(mails.c.enqueued_at).label("oldest"),
+        ).where(mails.c.state == MailState.PENDING)
+        return PendingMails(**(await self._connection.execute(query)).one()._mapping)
+
+    async def ended_since(self, moment: datetime) -> MailBalance:
+        """How many have been sent, and how many have failed, since a moment."""
+        sent = (mails.c.state == MailState.SENT) & (mails.c.sent_at >= moment)
+        failed = (mails.c.state == MailState.FAILED) & (mails.c.last_failure_at >= moment)
+        query = select(func.count().filter(sent), func.count().filter(failed)).where(sent | failed)
+        return MailBalance(*(await self._connection.execute(query)).one())
 
     async def states(self, outbox_ids: Collection[str]) -> Mapping[str, MailState]:
         """Where each of these stands; those that are not known are left out."""

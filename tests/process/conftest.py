@@ -20,6 +20,9 @@ from workers.config.settings import Settings, read_settings
 
 __all__ = ["database", "kind", "own_broker", "postgres", "postgres_url", "url"]
 
+READY_SECONDS = 600.0
+"""A busy machine is no fault of what is tested."""
+
 
 @pytest.fixture(scope="session")
 def broker_config(tmp_path_factory: pytest.TempPathFactory) -> engine.EngineConfig:
@@ -29,7 +32,9 @@ def broker_config(tmp_path_factory: pytest.TempPathFactory) -> engine.EngineConf
     """
     shared = read_settings().engine.config()
     home = tmp_path_factory.mktemp("engine")
-    return engine.EngineConfig(home=home, cache=shared.cache, settings=EXPORTER, ports=any_ports())
+    return engine.EngineConfig(
+        home=home, cache=shared.cache, settings=EXPORTER, ports=any_ports(), ready_seconds=READY_SECONDS
+    )
 
 
 @pytest.fixture(scope="session")

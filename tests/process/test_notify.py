@@ -1,8 +1,8 @@
 """NOTIFY on a real broker with a real mail server: mail arrives, waits in the engine, or dies."""
 
-import dataclasses
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,10 @@ from domain.mail.mail import Mail, MailState, outbox_id
 from domain.mail.retry import PROFILES, wait_after
 from gateways.practice.mail_server import DropMail, Mailbox, MailStep, Reply, TakeInSilence, mail_server
 from gateways.practice.scripted import FailLine
+from tests.process.mail_post import ADMIN, BILLING, COMPANY, mailing
 from tests.process.stage import Claim, Stage, eventually
-from workers.app.mail import MailGround, mail_services, opened_gateway
-from workers.config.mail import MailSettings
-from workers.config.settings import Settings
 
 BAD_PROCEDURE = FailLine(error="INVALID_PROCEDURE_CODE", code="TISS:1801")
-BILLING, ADMIN = "billing@hospital.example", "admin@hospital.example"
 CALLER = """<?xml version="1.0" encoding="UTF-8"?>
 <bpmn:definitions xmlns:bpmn="http://www.omg.org/spec/BPMN/20100524/MODEL"
     xmlns:zeebe="http://camunda.org/schema/zeebe/1.0" id="D" targetNamespace="urn:test">
@@ -71,38 +68,14 @@ class Post:
 
 
 @pytest.fixture
-async def post(stage: Stage) -> AsyncIterator[Post]:
+async def post(stage: Stage, tmp_path: Path) -> AsyncIterator[Post]:
     steps: list[MailStep] = []
 
     def script(address: str, _attempt: int) -> MailStep:
         return steps.pop(0) if steps and address == BILLING else None
 
-    async with mail_server(Mailbox(script=script)) as mailbox:
-        settings = _settings(stage, mailbox.port)
-        async with opened_gateway(settings) as gateway:
-            app = stage.app
-            ground = MailGround(app.store, app.clock, app.cipher, gateway, app.commands.publish)
-            mailing = dataclasses.replace(app, mail=mail_services(settings, ground))
-            there = dataclasses.replace(stage, app=mailing)
-            async with there.worker():
-                yield Post(there, mailbox, steps)
-
-
-def _settings(stage: Stage, port: int) -> Settings:
-    mail = MailSettings(
-        smtp_host="127.0.0.1",
-        smtp_port=port,
-        smtp_security="none",
-        sender="reenvio@hospital.example",
-        to_registration=("registration@hospital.example",),
-        to_billing_management=(BILLING,),
-        to_operations=("operations@hospital.example",),
-        to_administrator=(ADMIN,),
-        company_id=f"company-{stage.run_id}",
-        console_url="https://console.hospital.example",
-        timeout_seconds=3,
-    )
-    return stage.settings.model_copy(update={"mail": mail})
+    async with mail_server(Mailbox(script=script)) as mailbox, mailing(stage, mailbox, tmp_path) as there:
+        yield Post(there, mailbox, steps)
 
 
 async def test_a_claims_team_gets_a_mail_that_names_and_links_the_claim(post: Post) -> None:
@@ -133,7 +106,9 @@ async def test_the_engine_holds_the_waits_of_the_document(post: Post) -> None:
     assert len(copies) == 1 + post.mailbox.lost_answers == 2
 
 
-async def test_what_cannot_be_delivered_is_a_dead_letter_and_the_administrator_is_told(post: Post) -> None:
+async def test_what_cannot_be_delivered_is_a_dead_letter_of_which_administrator_and_company_are_told(
+    post: Post,
+) -> None:
     post.steps.append(Reply("550 5.1.1 no such mailbox"))
     claim = await post.refused()
     mail = await post.mail_of(claim, MailState.FAILED)
@@ -144,11 +119,12 @@ async def test_what_cannot_be_delivered_is_a_dead_letter_and_the_administrator_i
     assert letter is not None
     assert (letter.last_failure_code, letter.failed_attempts) == ("550", 1)
 
-    async def told() -> str | None:
-        notices = [one for one in post.mailbox.arrived if one.to == (ADMIN,)]
+    async def told(whom: str) -> str | None:
+        notices = [one for one in post.mailbox.arrived if one.to == (whom,)]
         return notices[-1].text if notices else None
 
-    assert mail.outbox_id in await eventually(told, "the administrator's notice")
+    for whom in (ADMIN, COMPANY):
+        assert mail.outbox_id in await eventually(partial(told, whom), f"the notice to {whom}")
 
 
 async def test_another_process_calls_notify_and_learns_what_became_of_its_mail(

@@ -1,19 +1,19 @@
 """`reenvio dlq list | show | stats | redrive | export | purge`: mail that died."""
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from domain.mail.dead_letters import AT_MOST, DeadLetter
+from domain.mail.names import DEAD_LETTER_QUEUE
 from domain.operators import Attribution
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.dead_letters import LetterPlace, WantedLetters
 from persistence.repositories.mails import open_mail
-from persistence.store import Store, Transaction
+from persistence.store import Store
 from workers.app.ciphers import opened_cipher
 from workers.app.cluster import clock_here
 from workers.cli.application import with_store, with_trail
@@ -28,18 +28,17 @@ from workers.cli.dlq_options import (
     wanted_letters,
 )
 from workers.cli.dlq_orders import purge, redrive
+from workers.cli.dlq_stats import tell_stats
 from workers.cli.operator import ByOption, ReasonOption, Subject, ordered, signed
-from workers.cli.output import counted, tell
+from workers.cli.output import tell
 from workers.cli.tables import print_table
 from workers.config.settings import read_settings
 
 PAGE = 500
-MANY, MANY_OF_ONE = 100, 50
-"""03-retry-backoff-dlq's alerts: so many letters in all, so many of one company."""
 COLUMNS = ("outbox id", "company", "code", "attempts", "moved", "expires", "state", "reason")
 Look = Callable[[Store, datetime], Awaitable[None]]
 dlq_app = typer.Typer(
-    help="Dead letters: mail that died. See them, send them again, export or remove them.",
+    help=f"Dead letters ({DEAD_LETTER_QUEUE}), mail that died: see, send again, export or remove them.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -103,36 +102,9 @@ def stats(
     async def go(store: Store, now: datetime) -> None:
         wanted = wanted_letters(now, code, company, (older_than, newer_than))
         async with store.reading() as tx:
-            await _tell_totals(tx, wanted, now)
-            codes, companies = await tx.dead_letters.by_code(wanted), await tx.dead_letters.by_company(wanted)
-        _tell_counts("code", codes)
-        _tell_counts("company", companies)
-        crowded = [f"{name} has {number}" for name, number in companies if number > MANY_OF_ONE]
-        if crowded:
-            tell(f"More than {MANY_OF_ONE} of one company: {', '.join(crowded)}. Tell the company.")
+            await tell_stats(tx, wanted, now)
 
     _look(go)
-
-
-async def _tell_totals(tx: Transaction, wanted: WantedLetters, now: datetime) -> None:
-    letters = tx.dead_letters
-    number, oldest = await letters.count(wanted), await letters.oldest()
-    on_its_way = await letters.count(replace(wanted, on_its_way=True))
-    hour, day = [await letters.count(_since(wanted, now - timedelta(hours=hours))) for hours in (1, 24)]
-    outside = len(await tx.mails.without_room(AT_MOST))
-    tell(f"{counted(number, 'dead letter')} of at most {AT_MOST}, {on_its_way} of them on their way again.")
-    tell(f"{hour} came in the last hour; {day / 24:.1f} an hour over the last day.")
-    if oldest:
-        tell(f"The oldest of all came at {_time(oldest)}.")
-    if number > MANY:
-        tell(f"More than {MANY}: look for a cause by code and company before you redrive.")
-    if outside:
-        tell(f"No room for {counted(outside, 'mail')}: they move in when there is; export, then purge.")
-
-
-def _since(wanted: WantedLetters, moment: datetime) -> WantedLetters:
-    given = wanted.moved_since
-    return replace(wanted, moved_since=max(moment, given) if given else moment)
 
 
 @dlq_app.command()
@@ -181,11 +153,6 @@ def _data(letter: DeadLetter, cipher: Cipher | None) -> dict[str, object]:
     content = open_mail(cipher, letter.outbox_id, letter.original_data)
     data = dict(content.data)
     return {"to": content.recipient, "template": content.template, "language": content.language, "data": data}
-
-
-def _tell_counts(name: str, counts: Sequence[tuple[str | None, int]]) -> None:
-    if counts:
-        print_table((name, "letters"), [(found or "-", str(number)) for found, number in counts])
 
 
 def _cells(letter: DeadLetter) -> tuple[str, ...]:

@@ -65,6 +65,7 @@ def queue_email(services: Services) -> JobHandler:
         request = _request(queue, job, given)
         mail = await services.store.run(lambda tx: queue.add(tx, request, now))
         await services.store.run(lambda tx: tx.mails.started([mail.outbox_id], now=now))
+        queue.tell()  # its job comes with this one's completion: whoever sends need not find it by looking
         return Complete(_reference(mail))
 
     return JobHandler(

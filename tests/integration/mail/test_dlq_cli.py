@@ -1,6 +1,7 @@
 """`reenvio dlq`: dead letters are found, counted, exported by the document's names, removed on record."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -70,7 +71,7 @@ async def test_an_age_that_no_letter_can_have_is_refused(terminal: Terminal, age
 async def test_stats_answer_the_runbooks_questions(terminal: Terminal, store: Store) -> None:
     await keep_some(store)
     _, out, _ = await terminal.run("dlq", "stats")
-    assert "5 dead letters of at most 10000, 0 of them on their way again." in out
+    assert "email:send:dlq: 5 dead letters of at most 10000, 0 of them on their way again." in out
     assert "2 came in the last hour; 0.2 an hour over the last day." in out
     counts = [line.split() for line in out.splitlines()[-6:]]
     assert counts == [
@@ -80,6 +81,27 @@ async def test_stats_answer_the_runbooks_questions(terminal: Terminal, store: St
     _, of_one, _ = await terminal.run("dlq", "stats", "--code", "550")
     assert "2 dead letters of" in of_one
     assert "421" not in of_one
+
+
+async def test_stats_say_what_waits_as_the_runbook_asks_and_what_became_of_a_days_mail(
+    terminal: Terminal, store: Store
+) -> None:
+    oldest = ago(minutes=4)
+    delayed = [a_mail(number, attempts=1) for number in (2, 3)]
+    under_way = a_mail(4, attempts=1, sending_until=ago(minutes=-1))
+    sent = [a_mail(10 + n, state=MailState.SENT, sent_at=ago(hours=n)) for n in range(30)]
+    failed = a_mail(50, state=MailState.FAILED, last_failure_at=ago(hours=2), last_failure_reason="x")
+    async with store.transaction() as tx:
+        for mail in [a_mail(1), *delayed, under_way]:
+            await tx.mails.add(replace(mail, enqueued_at=oldest, expires_at=ago(hours=-20)))
+        for mail in [*sent, failed]:
+            await tx.mails.add(mail)
+    _, out, _ = await terminal.run("dlq", "stats")
+    since = f"{oldest:%Y-%m-%dT%H:%M:%S}+00:00"
+    assert f"email:send: 1 wait, 1 active, 2 delayed, the oldest since {since}." in out
+    assert "In the last day: 24 SENT, 1 FAILED (4.0 % of them)." in out
+    assert "More than 2 % of what is sent fails (4.0 %): look for a pattern by code." in out
+    assert "minutes" not in out
 
 
 @on_sqlite
@@ -92,6 +114,9 @@ async def test_stats_say_when_the_documents_alerts_are_due(terminal: Terminal, s
     _, out, _ = await terminal.run("dlq", "stats")
     assert "More than 100: look for a cause" in out
     assert "More than 50 of one company: company-1 has 51." in out
+    await store.run(lambda tx: tx.mails.add(a_mail(200, enqueued_at=ago(minutes=6))))
+    _, out, _ = await terminal.run("dlq", "stats")
+    assert "Mail waits for more than 5 minutes" in out
 
 
 @on_sqlite

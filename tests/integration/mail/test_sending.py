@@ -1,5 +1,6 @@
 """From a notice to an arrived mail, and what becomes of one that cannot arrive."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -317,6 +318,16 @@ async def test_a_process_asks_for_a_mail_once_per_job(store: Store) -> None:
         assert first.variables["lane"] == "0"
         assert stage.engine.messages == []
         assert await stage.send(first.variables["outboxId"]) == SENT
+
+
+async def test_who_sends_here_is_told_of_a_mail_that_a_process_asks_for(store: Store) -> None:
+    async with mail_stage(store, Mailbox()) as stage:
+        source = stage.mail.lanes.source
+        asked: dict[str, Any] = {"recipientGroup": "ADMINISTRATOR", "template": "dead-letter"}
+        waiting = asyncio.create_task(source.until_changed(3600))
+        await asyncio.sleep(0)
+        await stage.run("queue-email", key=7, **asked)
+        await asyncio.wait_for(waiting, 20)
 
 
 @pytest.mark.parametrize("wrong", WRONG)

@@ -2,16 +2,21 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from email import message_from_string
+from email.policy import default
 
 import pytest
+from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.server import ThreadedMotoServer
+from moto.ses.models import ses_backends
 
 from domain.mail.codes import FailureKind, OwnCode
 from domain.mail.sending import MailAnswerLost, MailNotSent, MailSent, RenderedMail
 from gateways.mail.ses import SesAccount, SesMail
 from tests.support.builders import NOW
 
-SENDER = "reenvio@hospital.example"
+SENDER, REGION = "reenvio@hospital.example", "sa-east-1"
+DRIP_SECONDS, PATIENCE_SECONDS = 0.2, 40.0
 MAIL = RenderedMail("8d7", "<8d7@x>", NOW, ("ana@hospital.example",), "Aviso", "ação", "<p>ação</p>")
 
 
@@ -28,17 +33,25 @@ def moto() -> Iterator[str]:
     host, port = server.get_host_and_port()
     yield f"http://{host}:{port}"
     server.stop()
+    ses_backends[DEFAULT_ACCOUNT_ID][REGION].reset()
 
 
-def line_to(endpoint: str, sender: str = SENDER) -> SesMail:
-    return SesMail(SesAccount(sender, "sa-east-1", endpoint, seconds=2))
+def line_to(endpoint: str, sender: str = SENDER, *, seconds: float = 20) -> SesMail:
+    return SesMail(SesAccount(sender, REGION, endpoint, seconds))
 
 
-async def test_a_mail_of_a_verified_sender_is_taken(moto: str) -> None:
+async def test_a_mail_of_a_verified_sender_is_taken_with_the_ids_by_which_a_second_copy_is_known(
+    moto: str,
+) -> None:
     line = line_to(moto)
     await asyncio.to_thread(line._client.create_email_identity, EmailIdentity=SENDER)
     assert await line.send(MAIL) == MailSent(MAIL.message_id)
     await line.close()
+    [taken] = ses_backends[DEFAULT_ACCOUNT_ID][REGION].sent_messages
+    arrived = message_from_string(taken.raw_data, policy=default)
+    assert (taken.source, set(taken.destinations)) == (SENDER, set(MAIL.to))
+    assert (arrived["Message-ID"], arrived["X-Reenvio-Outbox-Id"]) == (MAIL.message_id, MAIL.outbox_id)
+    assert arrived["Subject"] == MAIL.subject
 
 
 async def test_a_mail_of_an_unverified_sender_is_a_permanent_failure(moto: str) -> None:
@@ -57,6 +70,7 @@ class Ses:
         self.status = 400
         self.endpoint = ""
         self.requests = 0
+        self.drips = False
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -64,7 +78,13 @@ class Ses:
             int(x.split(b":")[1]) for x in head.lower().split(b"\r\n") if x.startswith(b"content-length")
         )
         await reader.readexactly(length)
+        if self.drips:
+            writer.write(b"HTTP/1.1 200 OK\r\n")
         self.requests += 1
+        while self.drips:
+            writer.write(b"x")
+            await writer.drain()
+            await asyncio.sleep(DRIP_SECONDS)
         if self.code:
             body = b'{"message": "said"}'
             told = f"x-amzn-ErrorType: {self.code}\r\nContent-Length: {len(body)}"
@@ -110,6 +130,18 @@ async def test_a_connection_that_ends_without_an_answer_is_a_lost_answer(ses: Se
     await line.close()
     assert isinstance(result, MailAnswerLost)
     assert ses.requests == 1
+
+
+async def test_an_answer_that_comes_drop_by_drop_ends_with_the_attempts_time(ses: Ses) -> None:
+    ses.drips = True
+    line = line_to(ses.endpoint, seconds=2)
+    sending = asyncio.create_task(line.send(MAIL))
+    await asyncio.wait([sending], timeout=PATIENCE_SECONDS)
+    is_over, ses.drips = sending.done(), False
+    result = await sending
+    await line.close()
+    assert is_over
+    assert isinstance(result, MailAnswerLost)
 
 
 async def test_nobody_listening_is_no_connection() -> None:

@@ -1,0 +1,70 @@
+"""`reenvio dlq stats`: the runbook's questions, and which of the documents' alerts are due."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from domain.mail.alerts import MailBalance, MailFigures, due_alerts
+from domain.mail.dead_letters import AT_MOST
+from domain.mail.names import DEAD_LETTER_QUEUE, QUEUE
+from persistence.repositories.dead_letters import WantedLetters
+from persistence.repositories.mails import PendingMails
+from persistence.store import Transaction
+from workers.cli.output import counted, tell
+from workers.cli.tables import print_table
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+Counts = Sequence[tuple[str | None, int]]
+
+
+async def tell_stats(tx: Transaction, wanted: WantedLetters, now: datetime) -> None:
+    """Totals, alerts, codes, companies."""
+    letters, mails = tx.dead_letters, tx.mails
+    number, pending = await letters.count(wanted), await mails.pending()
+    balance = await mails.ended_since(now - DAY)
+    codes, companies = await letters.by_code(wanted), await letters.by_company(wanted)
+    await _tell_letters(tx, wanted, number, now)
+    _tell_queue(pending, balance)
+    waited = now - pending.oldest if pending.oldest else None
+    by_company = {company or "-": some for company, some in companies}
+    for alert in due_alerts(MailFigures(number, balance, by_company, waited)):
+        tell(alert)
+    _tell_counts("code", codes)
+    _tell_counts("company", companies)
+
+
+async def _tell_letters(tx: Transaction, wanted: WantedLetters, number: int, now: datetime) -> None:
+    letters = tx.dead_letters
+    on_its_way, oldest = await letters.count(replace(wanted, on_its_way=True)), await letters.oldest()
+    hour, day = [await letters.count(_since(wanted, now - span)) for span in (HOUR, DAY)]
+    outside = len(await tx.mails.without_room(AT_MOST))
+    room = f"{counted(number, 'dead letter')} of at most {AT_MOST}"
+    tell(f"{DEAD_LETTER_QUEUE}: {room}, {on_its_way} of them on their way again.")
+    tell(f"{hour} came in the last hour; {day / 24:.1f} an hour over the last day.")
+    if oldest:
+        tell(f"The oldest of all came at {_time(oldest)}.")
+    if outside:
+        tell(f"No room for {counted(outside, 'mail')}: they move in when there is; export, then purge.")
+
+
+def _tell_queue(pending: PendingMails, balance: MailBalance) -> None:
+    """The runbook's `wait`, `active` and `delayed`, and what became of the mail of the last day."""
+    since = f", the oldest since {_time(pending.oldest)}" if pending.oldest else ""
+    waiting = f"{pending.wait} wait, {pending.active} active, {pending.delayed} delayed"
+    tell(f"{QUEUE}: {waiting}{since}.")
+    ended = f"{balance.sent} SENT, {balance.failed} FAILED"
+    tell(f"In the last day: {ended} ({balance.failed_percent:.1f} % of them).")
+
+
+def _since(wanted: WantedLetters, moment: datetime) -> WantedLetters:
+    given = wanted.moved_since
+    return replace(wanted, moved_since=max(moment, given) if given else moment)
+
+
+def _tell_counts(name: str, counts: Counts) -> None:
+    if counts:
+        print_table((name, "letters"), [(found or "-", str(number)) for found, number in counts])
+
+
+def _time(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")

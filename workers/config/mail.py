@@ -18,8 +18,13 @@ NOBODY = "reenvio@localhost"
 """The sender of mail that stays on this machine."""
 
 
-def _is_address(text: str) -> str:
-    if not _ADDRESS.fullmatch(text):
+def is_address(text: str) -> bool:
+    """Whether mail can be sent to it: one address, and nothing beside it."""
+    return _ADDRESS.fullmatch(text) is not None
+
+
+def _checked(text: str) -> str:
+    if not is_address(text):
         raise ValueError("it must be an e-mail address such as billing@hospital.example")
     return text
 
@@ -40,7 +45,7 @@ def _is_web_address(text: str) -> str:
     return text.rstrip("/")
 
 
-Address = Annotated[str, AfterValidator(_is_address)]
+Address = Annotated[str, AfterValidator(_checked)]
 AddressList = Annotated[tuple[Address, ...], NoDecode, BeforeValidator(_split)]
 
 

@@ -22,6 +22,8 @@ from workers.mail.recipients import Recipients
 
 CLAIM_ID = "claimId"
 SIGNATURE = "Reenvio"
+SUBJECT_MAX = 255
+"""Longer ones are cut: nobody reads them, and folding them takes its time."""
 Line = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
 
@@ -84,7 +86,7 @@ class Renderer:
             message_id=message_id(mail.outbox_id, self.sender.rpartition("@")[2]),
             date=now,
             to=to,
-            subject=" ".join(filled.subject.split()),
+            subject=" ".join(filled.subject.split())[:SUBJECT_MAX],
             text=_plain(filled, link),
             html=_html(filled, link),
         )
@@ -99,7 +101,7 @@ class Renderer:
 def _filled(text: MailText, data: Mapping[str, str]) -> MailText:
     known = defaultdict(lambda: "-", data)
     fill = [Template(line).safe_substitute(known) for line in (text.subject, *text.paragraphs)]
-    return MailText(subject=fill[0], paragraphs=tuple(fill[1:]), link=text.link)
+    return text.model_copy(update={"subject": fill[0], "paragraphs": tuple(fill[1:])})
 
 
 def _plain(text: MailText, link: str | None) -> str:

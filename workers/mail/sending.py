@@ -19,7 +19,7 @@ from domain.mail.attempts import (
     fail,
     succeed,
 )
-from domain.mail.codes import MailFailure
+from domain.mail.codes import MailFailure, OwnCode
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
 from domain.mail.sending import MailAnswerLost, MailGateway, MailNotSent, MailResult, MailSent
 from domain.observations import MailAttempted, MailFate, Observe, nobody_watches
@@ -88,11 +88,15 @@ class MailSender:
         return begun
 
     async def _send(self, mail: Mail, now: datetime) -> MailResult:
+        """What came of it; an attempt that breaks was one, too, and is written down as that."""
         content = open_mail(self.cipher, mail.outbox_id, mail.sealed)
-        rendered = self.renderer.render(mail, content, now)
-        if isinstance(rendered, MailFailure):
-            return MailNotSent(rendered)
-        return await self.gateway.send(rendered)
+        try:
+            rendered = self.renderer.render(mail, content, now)
+            if isinstance(rendered, MailFailure):
+                return MailNotSent(rendered)
+            return await self.gateway.send(rendered)
+        except Exception as error:
+            return _broken(mail, error)
 
     async def _settle(self, tx: Transaction, begun: Mail, result: MailResult, now: datetime) -> Attempted:
         """Write down what came of it: that it was taken counts always, a failure if nobody went on since."""
@@ -123,9 +127,11 @@ class MailSender:
         return after
 
     def _sealed(self, mail: Mail, said: str) -> str | None:
+        """A server's words, whatever bytes they were."""
         if not said:
             return None
-        return self.cipher.encrypt(said[:SAID_AT_MOST], context=mail_context(mail.outbox_id))
+        legible = said[:SAID_AT_MOST].encode(errors="replace").decode()
+        return self.cipher.encrypt(legible, context=mail_context(mail.outbox_id))
 
     async def _bury(self, tx: Transaction, died: MailDied, now: datetime) -> MailDied:
         """Move a mail to the dead letters, if they have room, and tell people of it."""
@@ -207,6 +213,12 @@ def _logged(mail: Mail) -> dict[str, object]:
         "errorCode": mail.last_failure_code,
         "errorReason": mail.last_failure_reason,
     }
+
+
+def _broken(mail: Mail, error: Exception) -> MailNotSent:
+    """By its kind alone: what an error says may quote an address."""
+    log.error("mail_attempt_broke", jobId=mail.outbox_id, error=type(error).__name__)
+    return MailNotSent(MailFailure(OwnCode.OWN_FAULT, said=str(error)))
 
 
 def _notice_id(mail: Mail, group: OtherGroup, now: datetime) -> str:

@@ -36,6 +36,7 @@ class OwnCode(StrEnum):
     NO_TEMPLATE = "NO_TEMPLATE"
     NOT_WRITTEN = "NOT_WRITTEN"
     ODD_ANSWER = "ODD_ANSWER"
+    STOOD_STILL = "STOOD_STILL"
     OWN_FAULT = "OWN_FAULT"
 
 
@@ -55,6 +56,7 @@ RETRYABLE: Mapping[str, str] = MappingProxyType(
         OwnCode.WORKER_LOST: "the worker that was sending it ended before it knew the answer",
         OwnCode.NOT_WRITTEN: "the mail could not be written to its folder",
         OwnCode.ODD_ANSWER: "the mail server's answer is none of SMTP",
+        OwnCode.STOOD_STILL: "its worker stood still, and its time to send it was over",
         OwnCode.OWN_FAULT: "an error of our own while it was sent: the log names it (mail_attempt_broke)",
     }
 )

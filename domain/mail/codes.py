@@ -11,7 +11,8 @@ from types import MappingProxyType
 
 _SMTP = re.compile(r"[245][0-9]{2}", re.ASCII)
 _ENHANCED = re.compile(r"\b([45])\.([0-9]{1,3})\.([0-9]{1,3})\b", re.ASCII)
-_API = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
+_API = re.compile(r"[A-Za-z][A-Za-z_]{0,63}", re.ASCII)
+"""Letters alone: SES has no others, and a person's number has none."""
 UNKNOWN_CODE = "UNKNOWN"
 
 

@@ -76,7 +76,7 @@ class MailSettings(Topic):
         default=None, validation_alias="CONSOLE_URL"
     )
     retry_profile: Annotated[str, AfterValidator(_is_profile)] = DEFAULT_PROFILE
-    timeout_seconds: float = Field(default=20.0, gt=0, le=600)
+    timeout_seconds: float = Field(default=20.0, ge=0.1, le=600)
     redrive_after_minutes: Annotated[
         dict[str, Annotated[float, Field(ge=1, le=7 * 24 * 60)]], NoDecode, BeforeValidator(read_json)
     ] = Field(default={})

@@ -30,8 +30,8 @@ def moto() -> Iterator[str]:
     server.stop()
 
 
-def line_to(endpoint: str, sender: str = SENDER) -> SesMail:
-    return SesMail(SesAccount(sender, "sa-east-1", endpoint, seconds=2))
+def line_to(endpoint: str, sender: str = SENDER, seconds: float = 20.0) -> SesMail:
+    return SesMail(SesAccount(sender, "sa-east-1", endpoint, seconds=seconds))
 
 
 async def test_a_mail_of_a_verified_sender_is_taken(moto: str) -> None:

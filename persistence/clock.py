@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Protocol
 
 import structlog
 
@@ -32,6 +33,19 @@ class Reading:
     def ahead(self) -> timedelta:
         """How far the machine is ahead of the database."""
         return self.machine - self.database
+
+
+class TimeTeller(Protocol):
+    """A transaction, as far as it tells the time."""
+
+    async def time(self) -> datetime:
+        """The database's own time."""
+        ...
+
+
+async def asked_now(clock: Clock, tx: TimeTeller) -> datetime:
+    """The present moment as the database says it now: a time that was counted on may have stood still."""
+    return await tx.time() if isinstance(clock, DatabaseClock) else await clock.now()
 
 
 class DatabaseClock:

@@ -16,13 +16,20 @@ from domain.mail.retry import (
     is_expired,
 )
 
+LONGEST_LEASE = timedelta(minutes=15)
+"""Longer than any setting allows: a lease that ends later was given by a clock that was wrong."""
+
 
 @dataclass(frozen=True, slots=True)
 class AttemptTerms:
-    """By which profile mail is sent again, and how long one attempt may be under way."""
+    """By which profile mail is sent again, and how long one attempt may be under way.
+
+    `takes` is the part of it that sending itself may take.
+    """
 
     profile: MailRetryProfile
     lease: timedelta
+    takes: timedelta = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,7 @@ def begin(
     if mail.state is not MailState.PENDING:
         return MailOver(mail)
     if mail.sending_until is not None:
-        if now < mail.sending_until:
+        if now < mail.sending_until <= now + LONGEST_LEASE:
             return AttemptUnderWay(mail.sending_until)
         lost = fail(mail, MailFailure(OwnCode.WORKER_LOST), terms.profile, now)
         if isinstance(lost, MailDied):
@@ -80,6 +87,16 @@ def begin(
     if is_expired(mail.expires_at, now):
         return _died(counted, death_of_age(mail.last_failure_reason), now)
     return AttemptBegun(replace(counted, sending_until=now + terms.lease))
+
+
+def may_leave(begun: Mail, kept: Mail | None, terms: AttemptTerms, now: datetime) -> bool:
+    """Whether a begun attempt is still its worker's own, and can be over before another may begin."""
+    mine = kept is not None and (kept.attempts, kept.round, kept.sending_until) == (
+        begun.attempts,
+        begun.round,
+        begun.sending_until,
+    )
+    return mine and begun.sending_until is not None and now + terms.takes <= begun.sending_until
 
 
 def fail(mail: Mail, failure: MailFailure, profile: MailRetryProfile, now: datetime) -> MailWaits | MailDied:

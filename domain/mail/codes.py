@@ -10,8 +10,9 @@ from enum import StrEnum
 from types import MappingProxyType
 
 _SMTP = re.compile(r"[245][0-9]{2}", re.ASCII)
-_ENHANCED = re.compile(r"\b([245])\.([0-9]{1,3})\.([0-9]{1,3})\b", re.ASCII)
-_API = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}", re.ASCII)
+_ENHANCED = re.compile(r"\b([45])\.([0-9]{1,3})\.([0-9]{1,3})\b", re.ASCII)
+_API = re.compile(r"[A-Za-z][A-Za-z_]{0,63}", re.ASCII)
+"""Letters alone: SES has no others, and a person's number has none."""
 UNKNOWN_CODE = "UNKNOWN"
 
 
@@ -35,6 +36,9 @@ class OwnCode(StrEnum):
     NO_RECIPIENT = "NO_RECIPIENT"
     NO_TEMPLATE = "NO_TEMPLATE"
     NOT_WRITTEN = "NOT_WRITTEN"
+    ODD_ANSWER = "ODD_ANSWER"
+    STOOD_STILL = "STOOD_STILL"
+    OWN_FAULT = "OWN_FAULT"
 
 
 RETRYABLE: Mapping[str, str] = MappingProxyType(
@@ -52,6 +56,9 @@ RETRYABLE: Mapping[str, str] = MappingProxyType(
         OwnCode.ANSWER_LOST: "the mail left, but the server's answer was lost",
         OwnCode.WORKER_LOST: "the worker that was sending it ended before it knew the answer",
         OwnCode.NOT_WRITTEN: "the mail could not be written to its folder",
+        OwnCode.ODD_ANSWER: "the mail server's answer is none of SMTP",
+        OwnCode.STOOD_STILL: "its worker stood still, and its time to send it was over",
+        OwnCode.OWN_FAULT: "an error of our own while it was sent: the log names it (mail_attempt_broke)",
     }
 )
 PERMANENT: Mapping[str, str] = MappingProxyType(

@@ -1,6 +1,8 @@
 """Amazon SES (the extra `ses`): boto3 in threads, with its own repetitions switched off, since ours count."""
 
 import asyncio
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -37,27 +39,28 @@ class SesMail:
     def __init__(self, account: SesAccount) -> None:
         self._account = account
         self._client = _client(account)
+        self._threads = ThreadPoolExecutor(account.connections, thread_name_prefix="ses")
 
     async def send(self, mail: RenderedMail) -> MailResult:
-        """Try once; what is not over in its time may still be taken: the thread cannot be called back."""
+        """Try once; in threads of our own, since one that hangs would be missed by all who share them."""
+        handed = self._threads.submit(self._send, mail.to, message_bytes(mail, self._account.sender))
         try:
-            async with asyncio.timeout(self._account.seconds):
-                await asyncio.to_thread(self._send, mail)
-        except TimeoutError:
-            return MailAnswerLost(MailFailure(OwnCode.ANSWER_LOST, said="no answer in the attempt's time"))
+            async with asyncio.timeout(self._account.seconds) as time:
+                await asyncio.wrap_future(handed)
         except Exception as error:
-            return _result(error)
+            return _out_of_time(handed) if time.expired() else _result(error)
         return MailSent(mail.message_id)
 
     async def close(self) -> None:
         """Let go of what is open."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
         self._client.close()
 
-    def _send(self, mail: RenderedMail) -> None:
+    def _send(self, to: Sequence[str], data: bytes) -> None:
         self._client.send_email(
             FromEmailAddress=self._account.sender,
-            Destination={"ToAddresses": list(mail.to)},
-            Content={"Raw": {"Data": message_bytes(mail, self._account.sender)}},
+            Destination={"ToAddresses": list(to)},
+            Content={"Raw": {"Data": data}},
         )
 
 
@@ -68,7 +71,7 @@ def _client(account: SesAccount) -> Any:
         raise SesMissingError("Mail through SES needs the extra: `pip install reenvio[ses]`.") from missing
     options = config.Config(
         connect_timeout=account.seconds / 2,
-        read_timeout=account.seconds / 2,
+        read_timeout=account.seconds,
         max_pool_connections=account.connections,
         retries={"total_max_attempts": 1},
     )
@@ -76,8 +79,15 @@ def _client(account: SesAccount) -> Any:
     return boto3.client("sesv2", config=options, **place)
 
 
+def _out_of_time(handed: Future[None]) -> MailNotSent | MailAnswerLost:
+    """One that never got a thread has not left."""
+    if handed.cancelled():
+        return MailNotSent(MailFailure(OwnCode.TIMEOUT))
+    return MailAnswerLost(MailFailure(OwnCode.ANSWER_LOST))
+
+
 def _result(error: Exception) -> MailNotSent | MailAnswerLost:
-    """What botocore's exceptions mean; one that nobody foresaw is trouble on the way, not the end."""
+    """What botocore's exceptions mean; one that nobody foresaw comes of an answer that nobody can read."""
     kinds = import_module("botocore.exceptions")
     if isinstance(error, kinds.ClientError):
         told = error.response.get("Error", {})
@@ -86,4 +96,6 @@ def _result(error: Exception) -> MailNotSent | MailAnswerLost:
         return MailAnswerLost(MailFailure(OwnCode.ANSWER_LOST, said=str(error)))
     if isinstance(error, kinds.ConnectTimeoutError):
         return MailNotSent(MailFailure(OwnCode.TIMEOUT, said=str(error)))
-    return MailNotSent(MailFailure(OwnCode.CONNECTION_FAILED, said=str(error)))
+    if isinstance(error, kinds.BotoCoreError):
+        return MailNotSent(MailFailure(OwnCode.CONNECTION_FAILED, said=str(error)))
+    return MailAnswerLost(MailFailure(OwnCode.ANSWER_LOST, said=str(error)))

@@ -23,6 +23,7 @@ from gateways.mail.message import message_bytes
 Security = Literal["starttls", "tls", "none"]
 TROUBLE = (SMTPException, OSError, TimeoutError)
 """What an attempt may meet; ssl.SSLError is an OSError."""
+REFUSALS = range(400, 600)
 IDLE_SECONDS = 30.0
 """Shorter than the time after which servers close what nobody uses."""
 
@@ -134,18 +135,32 @@ class SmtpMail:
 
 def _result(error: Exception, attempt: _Attempt) -> MailNotSent | MailAnswerLost:
     if isinstance(error, SMTPResponseException):
-        return MailNotSent(smtp_failure(error.code, error.message))
+        return _answered(error, attempt)
     if attempt.is_leaving:
         return MailAnswerLost(MailFailure(OwnCode.ANSWER_LOST, said=str(error)))
     return MailNotSent(MailFailure(_own_code(error), said=str(error)))
 
 
+def _answered(error: SMTPResponseException, attempt: _Attempt) -> MailNotSent | MailAnswerLost:
+    """A no is a no; what says neither yes nor no of a text that is on its way leaves it open."""
+    if error.code in REFUSALS:
+        return MailNotSent(smtp_failure(error.code, error.message))
+    if attempt.is_leaving:
+        return MailAnswerLost(MailFailure(OwnCode.ANSWER_LOST, said=error.message))
+    return MailNotSent(MailFailure(OwnCode.ODD_ANSWER, said=error.message))
+
+
 def _own_code(error: Exception) -> OwnCode:
     """Of trouble that no reply came with."""
-    if isinstance(error, ssl.SSLError | SMTPNotSupported) or isinstance(error.__cause__, ssl.SSLError):
+    if isinstance(error, ssl.SSLError) or isinstance(error.__cause__, ssl.SSLError) or _lacks_tls(error):
         return OwnCode.TLS_FAILED
     if isinstance(error, SMTPTimeoutError | TimeoutError):
         return OwnCode.TIMEOUT
     if isinstance(error, SMTPConnectError):
         return OwnCode.CONNECTION_FAILED
     return OwnCode.CONNECTION_LOST
+
+
+def _lacks_tls(error: Exception) -> bool:
+    """Whether the server does not offer what was asked for, which the library says in words alone."""
+    return isinstance(error, SMTPNotSupported) or (type(error) is SMTPException and "STARTTLS" in str(error))

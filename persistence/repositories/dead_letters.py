@@ -1,6 +1,6 @@
 """Dead letters: at most so many, each with its reason, until it has arrived after all or its time is over."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -81,6 +81,12 @@ class DeadLetters:
         row = await self._connection.execute(select(letters).where(letters.c.outbox_id == outbox_id))
         found = row.one_or_none()
         return None if found is None else _letter(found)
+
+    async def sealed(self, outbox_ids: Collection[str]) -> Mapping[str, str]:
+        """What the letters were to say, as it is kept."""
+        these = among(self._connection, letters.c.outbox_id, outbox_ids)
+        query = select(letters.c.outbox_id, letters.c.original_data).where(these)
+        return {row.outbox_id: row.original_data for row in await self._connection.execute(query)}
 
     async def list(
         self, wanted: WantedLetters = ALL, *, limit: int = 100, after: LetterPlace | None = None

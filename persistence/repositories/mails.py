@@ -95,6 +95,12 @@ class Mails:
         """The oldest failed mails that found the dead letters full."""
         return await self._oldest(NO_ROOM, mails.c.last_failure_at, limit)
 
+    async def lock_without_room(self, limit: int) -> Sequence[Mail]:
+        """The same, held until the transaction ends; not those that somebody else holds."""
+        query = select(*COLUMNS).where(NO_ROOM).order_by(mails.c.last_failure_at).limit(limit)
+        rows = await self._connection.execute(query.with_for_update(skip_locked=True))
+        return [_read(dict(row._mapping)) for row in rows]
+
     async def by_state(self) -> Mapping[MailState, int]:
         """How many there are in each state."""
         query = select(mails.c.state, func.count()).group_by(mails.c.state)

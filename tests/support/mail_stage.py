@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from domain.mail.attempts import AttemptTerms
 from domain.mail.mail import Mail
 from domain.mail.retry import PROFILES
 from gateways.mail.smtp import SmtpMail, SmtpServer
@@ -23,7 +22,7 @@ from workers.mail.queueing import MailQueue
 from workers.mail.recipients import Recipients
 from workers.mail.rendering import Renderer
 from workers.mail.sending import MailSender
-from workers.mail.services import MailServices, attempt_limit
+from workers.mail.services import MailServices, attempt_terms
 from workers.runtime import Job, JobHandler
 from workers.runtime.outcome import Outcome
 
@@ -121,7 +120,7 @@ async def mail_stage(store: Store, mailbox: Mailbox, **changes: Any) -> AsyncIte
         renderer = Renderer(SENDER, whom, console_url="https://console.hospital.example")
         lanes = plain_lanes(store, clock)
         queue = MailQueue(store, CIPHER, engine.publish, "company-1", tell=lanes.source.queued)
-        terms = AttemptTerms(profile, attempt_limit(seconds))
+        terms = attempt_terms(profile, seconds)
         sender = MailSender(store, clock, CIPHER, gateway, renderer, queue, terms, log_observation)
         mail = MailServices(queue, sender, lanes, seconds)
         given = services(store, clock=clock, cipher=CIPHER, mail=mail)

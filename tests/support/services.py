@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from domain.mail.attempts import AttemptTerms
 from domain.mail.retry import DEFAULT_PROFILE, PROFILES
 from domain.ports import Clock
 from gateways.clock import WallClock
@@ -17,7 +16,7 @@ from workers.mail.queueing import MailQueue
 from workers.mail.recipients import Recipients
 from workers.mail.rendering import Renderer
 from workers.mail.sending import MailSender
-from workers.mail.services import MailServices, attempt_limit
+from workers.mail.services import MailServices, attempt_terms
 from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
 from workers.policy import load_policy
@@ -47,7 +46,7 @@ def services(store: Store, **given: Any) -> Services:
 def _mail(store: Store, clock: Clock, cipher: Cipher) -> MailServices:
     queue = MailQueue(store, cipher, _taken, "hospital")
     gateway = SmtpMail(SmtpServer("127.0.0.1", 1, NOBODY, "none"))
-    terms = AttemptTerms(PROFILES[DEFAULT_PROFILE], attempt_limit(20))
+    terms = attempt_terms(PROFILES[DEFAULT_PROFILE], 20)
     sender = MailSender(store, clock, cipher, gateway, Renderer(NOBODY, Recipients()), queue, terms)
     return MailServices(queue, sender, plain_lanes(store, clock))
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from uuid import uuid4
 
 from domain.catalog import Team
-from domain.mail.attempts import AttemptTerms
 from domain.mail.retry import PROFILES
 from domain.mail.sending import MailGateway
 from domain.observations import Observe, nobody_watches
@@ -26,7 +25,7 @@ from workers.mail.queueing import MailQueue, Publish
 from workers.mail.recipients import OtherGroup, Recipients, ReportGroup, read_companies
 from workers.mail.rendering import Renderer, read_texts
 from workers.mail.sending import MailSender
-from workers.mail.services import LOCK_MARGIN, MailServices, attempt_limit
+from workers.mail.services import LOCK_MARGIN, MailServices, attempt_limit, attempt_terms
 
 FOLDER = "mail"
 
@@ -111,7 +110,7 @@ def mail_services(settings: Settings, ground: MailGround) -> MailServices:
         gateway=ground.gateway,
         renderer=Renderer(mail.sender, recipients(mail), read_texts(mail.templates), mail.console_url),
         queue=queue,
-        terms=AttemptTerms(PROFILES[mail.retry_profile], attempt_limit(mail.timeout_seconds)),
+        terms=attempt_terms(PROFILES[mail.retry_profile], mail.timeout_seconds),
         observe=ground.observe,
     )
     cool_downs = {code: timedelta(minutes=given) for code, given in mail.redrive_after_minutes.items()}

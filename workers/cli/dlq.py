@@ -12,9 +12,9 @@ from domain.mail.names import DEAD_LETTER_QUEUE
 from domain.operators import Attribution
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.dead_letters import LetterPlace, WantedLetters
-from persistence.repositories.mails import open_mail
+from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store
-from workers.app.ciphers import opened_cipher
+from workers.app.ciphers import keys_as_given, opened_cipher
 from workers.app.cluster import clock_here
 from workers.cli.application import with_store, with_trail
 from workers.cli.dlq_options import (
@@ -25,6 +25,7 @@ from workers.cli.dlq_options import (
     OlderOption,
     order_name,
     refuse,
+    unopened_line,
     wanted_letters,
 )
 from workers.cli.dlq_orders import purge, redrive
@@ -35,6 +36,7 @@ from workers.cli.tables import print_table
 from workers.config.settings import read_settings
 
 PAGE = 500
+SEALED = "sealed"
 COLUMNS = ("outbox id", "company", "code", "attempts", "moved", "expires", "state", "reason")
 Look = Callable[[Store, datetime], Awaitable[None]]
 dlq_app = typer.Typer(
@@ -84,10 +86,19 @@ def show(letter: LetterArgument) -> None:
         about = (
             {"template": mail.template, "claim": mail.claim_id or "-", "round": mail.round} if mail else {}
         )
-        for name, value in (_facts(found) | about).items():
+        key = {"sealed with": _key_of(found)}
+        for name, value in (_facts(found) | about | key).items():
             tell(f"{name:22} {value}")
 
     _look(go)
+
+
+def _key_of(letter: DeadLetter) -> str:
+    """The key that its content was sealed with, and whether it opens here."""
+    cipher = keys_as_given(read_settings())
+    opens = cipher.opens(letter.original_data, context=mail_context(letter.outbox_id))
+    key_id = "".join(letter.original_data.split(":", 2)[1:2]) or "-"
+    return f"key {key_id}" if opens else f"key {key_id}, which does not open it here: `reenvio keys list`"
 
 
 @dlq_app.command()
@@ -132,24 +143,30 @@ def export(
         cipher = await opened_cipher(settings, store)
         number = await store.look(lambda tx: tx.dead_letters.count(wanted))
         async with ordered(store, order_name("export", wanted, number), Subject(), given, now):
-            await _print_letters(store, wanted, cipher)
+            closed = await _print_letters(store, wanted, cipher)
+        if closed:
+            refuse(unopened_line(closed))
 
     (with_trail if with_data else with_store)(go, settings)
 
 
-async def _print_letters(store: Store, wanted: WantedLetters, cipher: Cipher | None) -> None:
-    place: LetterPlace | None = None
+async def _print_letters(store: Store, wanted: WantedLetters, cipher: Cipher | None) -> int:
+    """All of them, page by page; how many could not be opened and were printed sealed."""
+    place, closed = None, 0
     async with store.reading() as tx:
         while page := await tx.dead_letters.list(wanted, limit=PAGE, after=place):
             for letter in page:
-                tell(json.dumps(letter.exported(_data(letter, cipher)), ensure_ascii=False))
+                data = _data(letter, cipher)
+                closed += cipher is not None and SEALED in data
+                tell(json.dumps(letter.exported(data), ensure_ascii=False))
             place = LetterPlace(page[-1].moved_at, page[-1].outbox_id)
+    return closed
 
 
 def _data(letter: DeadLetter, cipher: Cipher | None) -> dict[str, object]:
-    """The original data as it is kept, which a key opens; or opened."""
-    if cipher is None:
-        return {"sealed": letter.original_data}
+    """The original data as it is kept, which a key opens; or opened, if its key is here."""
+    if cipher is None or not cipher.opens(letter.original_data, context=mail_context(letter.outbox_id)):
+        return {SEALED: letter.original_data}
     content = open_mail(cipher, letter.outbox_id, letter.original_data)
     data = dict(content.data)
     return {"to": content.recipient, "template": content.template, "language": content.language, "data": data}

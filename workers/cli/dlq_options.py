@@ -11,7 +11,7 @@ from domain.durations import read_duration
 from domain.mail.dead_letters import DEAD_LETTER_LIFE
 from domain.operators import operator_text
 from persistence.repositories.dead_letters import WantedLetters
-from workers.cli.output import tell
+from workers.cli.output import counted, tell
 
 STOPPED = 1
 ACTION_MAX = 64
@@ -56,6 +56,14 @@ def order_name(what: str, wanted: WantedLetters, number: int) -> str:
 def listed(counts: Sequence[tuple[str | None, int]]) -> str:
     """Counts on one line."""
     return ", ".join(f"{name or '-'} {number}" for name, number in counts)
+
+
+def unopened_line(number: int) -> str:
+    """That some letters cannot be read here, and what to do."""
+    return (
+        f"{counted(number, 'dead letter')} cannot be opened with the keys that are here, and stay as they "
+        "are: `reenvio keys list` shows which key is missing."
+    )
 
 
 def refuse(why: str) -> NoReturn:

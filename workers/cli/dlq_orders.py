@@ -35,6 +35,7 @@ from workers.cli.dlq_options import (
     order_name,
     read_age,
     refuse,
+    unopened_line,
     wanted_letters,
 )
 from workers.cli.operator import (
@@ -50,7 +51,7 @@ from workers.cli.operator import (
 from workers.cli.output import bar, counted, tell
 from workers.config.settings import read_settings
 from workers.mail.dead_letters import move_in
-from workers.mail.redrive import Redrive, RedriveTally
+from workers.mail.redrive import Redrive, RedriveTally, unopened
 from workers.upkeep.dead_letters import purge_letters
 
 RESUME = "What is on its way goes on by itself; run the same command again for the rest."
@@ -83,7 +84,7 @@ def redrive(
     async def go(app: App) -> None:
         now = await app.clock.now()
         wanted = wanted_letters(now, code, company, (older_than, newer_than))
-        ids = await _chosen(app.store, wanted, letters)
+        ids = await _openable(app, await _chosen(app.store, wanted, letters))
         if not ids:
             tell(await _nothing_to_redrive(app.store, wanted))
             return
@@ -103,6 +104,16 @@ async def _chosen(store: Store, wanted: WantedLetters, named: Sequence[str] | No
     if unknown := [name for name in named if name not in found]:
         refuse(f"Not among the dead letters that can be sent again: {', '.join(unknown)}. Nothing was done.")
     return [one for one in found if one in set(named)]
+
+
+async def _openable(app: App, ids: Sequence[str]) -> Sequence[str]:
+    """Those that a worker could read; the others are told of, and stay where they are."""
+    closed = await unopened(app.store, app.mail.queue.cipher, ids)
+    if closed:
+        tell(unopened_line(len(closed)), err=True)
+    if ids and len(closed) == len(ids):
+        raise typer.Exit(STOPPED)
+    return [one for one in ids if one not in closed]
 
 
 async def _nothing_to_redrive(store: Store, wanted: WantedLetters) -> str:

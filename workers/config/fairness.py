@@ -9,21 +9,22 @@ from domain.mail.fairness import FairnessTerms, weights_by_tier
 from domain.mail.limits import MailLimits
 from workers.config.topic import Topic, read_json
 
+Limit = Annotated[int, Field(ge=1, le=1_000_000)]
+
 
 class OwnLimits(BaseModel):
     """One company's own limits; what is not given is as for the others."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    per_minute: int | None = Field(default=None, ge=1)
-    at_once: int | None = Field(default=None, ge=1)
+    per_minute: Limit | None = None
+    at_once: Limit | None = None
 
 
-Weight = Annotated[float, Field(gt=0, le=1_000)]
+Weight = Annotated[float, Field(ge=0.001, le=1_000)]
 WeightByTier = Annotated[dict[str, Weight], NoDecode, BeforeValidator(read_json)]
 TierByCompany = Annotated[dict[str, str], NoDecode, BeforeValidator(read_json)]
 LimitsByCompany = Annotated[dict[str, OwnLimits], NoDecode, BeforeValidator(read_json)]
-Limit = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class FairnessSettings(Topic):

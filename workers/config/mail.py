@@ -18,8 +18,13 @@ NOBODY = "reenvio@localhost"
 """The sender of mail that stays on this machine."""
 
 
-def _is_address(text: str) -> str:
-    if not _ADDRESS.fullmatch(text):
+def is_address(text: str) -> bool:
+    """Whether mail can be sent to it: one address, and nothing beside it."""
+    return _ADDRESS.fullmatch(text) is not None
+
+
+def _checked(text: str) -> str:
+    if not is_address(text):
         raise ValueError("it must be an e-mail address such as billing@hospital.example")
     return text
 
@@ -40,7 +45,7 @@ def _is_web_address(text: str) -> str:
     return text.rstrip("/")
 
 
-Address = Annotated[str, AfterValidator(_is_address)]
+Address = Annotated[str, AfterValidator(_checked)]
 AddressList = Annotated[tuple[Address, ...], NoDecode, BeforeValidator(_split)]
 
 
@@ -75,7 +80,7 @@ class MailSettings(Topic):
         default=None, validation_alias="CONSOLE_URL"
     )
     retry_profile: Annotated[str, AfterValidator(_is_profile)] = DEFAULT_PROFILE
-    timeout_seconds: float = Field(default=20.0, gt=0, le=600)
+    timeout_seconds: float = Field(default=20.0, ge=0.1, le=600)
     redrive_after_minutes: Annotated[
         dict[str, Annotated[float, Field(ge=1, le=7 * 24 * 60)]], NoDecode, BeforeValidator(read_json)
     ] = Field(default={})

@@ -9,6 +9,7 @@ from bpmn.names import ErrorCode, JobType, Variable
 from domain.check_digits import holds_personal
 from domain.mail.attempts import AttemptUnderWay, MailDied, MailOver, MailWaits
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
+from persistence.encryption.cipher import CipherError
 from workers.config.mail import COMPANY_ID
 from workers.jobs.held import held
 from workers.jobs.services import Services
@@ -25,6 +26,11 @@ NO_MAIL = "mail is not set up in this worker (docs/mail.md). Set it up, restart 
 UNKNOWN = (
     "send-email: the mail of this outboxId is not in this worker's database. See that DATABASE_URL names the "
     "one in which it was queued, then retry in Operate."
+)
+
+SEALED = (
+    "`reenvio keys list` shows which keys are needed. Give every worker that key, restart it, then retry in "
+    "Operate. Without it the mail is a dead letter when its 24 hours are over."
 )
 
 
@@ -95,7 +101,10 @@ def send_email(services: Services) -> JobHandler:
     async def handle(job: Job, given: SendInput) -> Outcome:
         if services.mail is None:
             return Incident(f"{job.type}: {NO_MAIL}", is_undone=True)
-        attempted = await services.mail.sender.attempt(given.outbox_id, held(job))
+        try:
+            attempted = await services.mail.sender.attempt(given.outbox_id, held(job))
+        except CipherError as sealed:
+            return Incident(f"{job.type}: {sealed} {SEALED}", is_undone=True)
         return await _outcome(attempted, services)
 
     time_limit = services.mail.time_limit if services.mail else timedelta(seconds=30)

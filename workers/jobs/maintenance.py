@@ -80,13 +80,15 @@ def start_claims(services: Services) -> JobHandler:
 
 
 def start_emails(services: Services) -> JobHandler:
-    """Every five minutes: start the mails whose message or process got lost; the dead find their place."""
+    """Every five minutes: start the mails whose message got lost; those whose time is over die, and the
+    dead find their place."""
 
     async def start(now: datetime) -> int:
         if services.mail is None:
             return 0
         started = await services.mail.queue.start_left_behind(now)
-        return started + await move_in(services.store, now, services.observe)
+        expired = await services.mail.sender.let_expire(now)
+        return started + expired + await move_in(services.store, now, services.observe)
 
     return _maintenance(JobType.START_EMAILS, services, start)
 

@@ -13,9 +13,10 @@ from domain.mail.redrive import FailsAgain, NextWave, RedriveTerms, Wave, WaveUn
 from persistence.repositories.dead_letters import WantedLetters
 from persistence.store import Store
 from workers.mail.queueing import MailQueue
-from workers.mail.redrive import bring_back
+from workers.mail.redrive import bring_back, unopened
 
 CoolDowns = Mapping[str, timedelta]
+KEYS = "`reenvio keys list` shows which key is missing"
 log = structlog.get_logger(__name__)
 
 
@@ -77,9 +78,13 @@ class AutomaticRedrive:
         if cool_down is None:  # it was taken out of the settings
             return []
         wanted = WantedLetters(code=code)
-        return await self.store.look(
+        due = await self.store.look(
             lambda tx: tx.dead_letters.to_redrive(wanted, failed_before=now - cool_down)
         )
+        closed = await unopened(self.store, self.queue.cipher, due)
+        if closed:
+            log.warning("dead_letters_unopened", code=code, letters=len(closed), advice=KEYS)
+        return [letter for letter in due if letter not in closed]
 
     async def _seen(self, sent: SentWave) -> Wave:
         """What became of a wave, from the letters alone: who arrived is not among them any more."""

@@ -22,7 +22,7 @@ async def move_in(store: Store, now: datetime, observe: Observe = nobody_watches
 
 async def _move_in(tx: Transaction, now: datetime) -> Sequence[Mail]:
     moved: list[Mail] = []
-    for mail in await tx.mails.without_room(AT_ONCE):
+    for mail in await tx.mails.lock_without_room(AT_ONCE):
         if not await tx.dead_letters.add(dead_letter_of(mail, now)):
             break
         await tx.mails.save(replace(mail, dead_lettered_at=now))

@@ -4,14 +4,13 @@ When that gets lost, the mail is left PENDING without a start: `start_left_behin
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 
 from bpmn.names import Message, Variable
 from domain.errors import Trouble
-from domain.mail.lanes import lane_of
 from domain.mail.mail import MAIL_LIFE, Mail, MailContent
 from gateways.zeebe.commands import ProcessMessage
 from persistence.encryption.cipher import Cipher
@@ -84,16 +83,10 @@ class MailQueue:
         return len(started)
 
     async def start_left_behind(self, now: datetime) -> int:
-        """Ask for those whose message, or whose process, got lost; how many there were.
-
-        One whose time is over although its process was asked for has none any more, or waits in a lane that
-        nobody serves since there are fewer: it is sent nowhere, but dies with its reason.
-        """
+        """Ask for those whose message got lost; how many there were."""
         before = now - LEFT_BEHIND
         waiting = await self.store.look(lambda tx: tx.mails.not_started(before, AT_ONCE))
-        overdue = await self.store.look(lambda tx: tx.mails.overdue(before, AT_ONCE))
-        served = [replace(mail, lane=lane_of(mail.company_id, self.lanes)) for mail in overdue]
-        return await self.start([*waiting, *served], now)
+        return await self.start(waiting, now)
 
     async def _is_started(self, mail: Mail) -> bool:
         variables = {

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from domain.catalog import Team
-from workers.config.mail import Address
+from workers.config.mail import Address, is_address
 from workers.config.topic import SettingsError
 
 Addresses = tuple[str, ...]
@@ -44,7 +44,7 @@ class Recipients:
 
     def of(self, recipient: str, company_id: str) -> Addresses:
         """The addresses of a recipient, which may be one itself; none where nobody is named."""
-        if "@" in recipient:
+        if is_address(recipient):
             return (recipient,)
         if recipient == OtherGroup.COMPANY:
             return self.companies.get(company_id, ())

@@ -23,13 +23,15 @@ from domain.mail.redrive import (
     next_wave,
 )
 from domain.ports import Clock
-from persistence.repositories.mails import open_mail
+from persistence.encryption.cipher import Cipher
+from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store, Transaction
 from workers.mail.queueing import MailQueue
 
 LOOK = timedelta(milliseconds=250)
 CLAIM_ID = "claimId"
 NO_WAVE = Wave(0, 0)
+PAGE = 500
 Pause = Callable[[float], Awaitable[None]]
 log = structlog.get_logger(__name__)
 
@@ -126,8 +128,18 @@ class Redrive:
         return replace(wave, sent=states.count(MailState.SENT), failed=states.count(MailState.FAILED))
 
 
+async def unopened(store: Store, cipher: Cipher, outbox_ids: Sequence[str]) -> frozenset[str]:
+    """Those of the letters that nobody here can open: their key is missing, or they were changed."""
+    closed: set[str] = set()
+    for begin in range(0, len(outbox_ids), PAGE):
+        page = outbox_ids[begin : begin + PAGE]
+        kept = await store.look(lambda tx, page=page: tx.dead_letters.sealed(page))  # type: ignore[misc]
+        closed |= {one for one, data in kept.items() if not cipher.opens(data, context=mail_context(one))}
+    return frozenset(closed)
+
+
 async def bring_back(store: Store, queue: MailQueue, outbox_ids: Sequence[str], now: datetime) -> list[str]:
-    """Send letters on their way again, in one commit; which: not those that are gone or on their way.
+    """Send letters on their way again, in one commit; which: not those gone, on their way, or unreadable.
 
     Their processes are asked for after it; what the engine does not hear of then, upkeep tells it.
     """
@@ -146,7 +158,7 @@ async def bring_back(store: Store, queue: MailQueue, outbox_ids: Sequence[str], 
 async def _requeued(tx: Transaction, queue: MailQueue, outbox_id: str, now: datetime) -> Mail | None:
     """The mail, held and PENDING again in the lane that its company has today; None if it may not be."""
     mail, letter = await tx.mails.lock(outbox_id), await tx.dead_letters.find(outbox_id)
-    if letter is None or letter.redriven_at is not None:
+    if letter is None or letter.redriven_at is not None or not _opens(queue, letter):
         return None
     lane = await tx.mail_lanes.assign(letter.company_id, queue.lanes, now=now)
     if mail is None:
@@ -157,6 +169,10 @@ async def _requeued(tx: Transaction, queue: MailQueue, outbox_id: str, now: date
     again = replace(mail.requeued(now), lane=lane)
     await tx.mails.save(again)
     return again
+
+
+def _opens(queue: MailQueue, letter: DeadLetter) -> bool:
+    return queue.cipher.opens(letter.original_data, context=mail_context(letter.outbox_id))
 
 
 def _rebuilt(queue: MailQueue, letter: DeadLetter, lane: str, now: datetime) -> Mail:

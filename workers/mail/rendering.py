@@ -23,6 +23,8 @@ from workers.mail.tables import TABLES, Tables, read_tables
 
 CLAIM_ID = "claimId"
 SIGNATURE = "Reenvio"
+SUBJECT_MAX = 255
+"""Longer ones are cut: nobody reads them, and folding them takes its time."""
 Line = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
 
@@ -86,7 +88,7 @@ class Renderer:
             message_id=message_id(mail.outbox_id, self.sender.rpartition("@")[2]),
             date=now,
             to=to,
-            subject=" ".join(filled.subject.split()),
+            subject=" ".join(filled.subject.split())[:SUBJECT_MAX],
             text=_plain(filled, link, tables),
             html=_html(filled, link, tables),
         )
@@ -101,7 +103,7 @@ class Renderer:
 def _filled(text: MailText, data: Mapping[str, str]) -> MailText:
     known = defaultdict(lambda: "-", data)
     fill = [Template(line).safe_substitute(known) for line in (text.subject, *text.paragraphs)]
-    return MailText(subject=fill[0], paragraphs=tuple(fill[1:]), link=text.link)
+    return text.model_copy(update={"subject": fill[0], "paragraphs": tuple(fill[1:])})
 
 
 def _plain(text: MailText, link: str | None, tables: Tables) -> str:

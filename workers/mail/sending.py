@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from time import perf_counter
 
+import structlog
+
 from domain.mail.attempts import (
     AttemptBegun,
     AttemptTerms,
@@ -15,25 +17,30 @@ from domain.mail.attempts import (
     begin,
     dead_letter_of,
     fail,
+    may_leave,
     succeed,
 )
-from domain.mail.codes import MailFailure
+from domain.mail.codes import MailFailure, OwnCode
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
+from domain.mail.retry import is_expired
 from domain.mail.sending import MailAnswerLost, MailGateway, MailNotSent, MailResult, MailSent
 from domain.observations import MailAttempted, MailFate, Observe, nobody_watches
 from domain.ports import Clock
 from domain.standing import HeldJob
+from persistence.clock import asked_now
+from persistence.database.trouble import DatabaseError
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store, Transaction
 from workers.mail.facts import died_fact, sent_fact
-from workers.mail.queueing import MailQueue, MailRequest
+from workers.mail.queueing import AT_ONCE, LEFT_BEHIND, MailQueue, MailRequest
 from workers.mail.recipients import OtherGroup
 from workers.mail.rendering import Renderer
 
 DEAD_LETTER = "dead-letter"
 """The template of a notice about mail that died; one that dies itself makes no further notice."""
 SAID_AT_MOST = 1_000
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +96,52 @@ class MailSender:
         return begun
 
     async def _send(self, mail: Mail, now: datetime) -> MailResult:
+        """What came of it; an attempt that breaks was one, too, and is written down as that."""
         content = open_mail(self.cipher, mail.outbox_id, mail.sealed)
-        rendered = self.renderer.render(mail, content, now)
-        if isinstance(rendered, MailFailure):
-            return MailNotSent(rendered)
-        return await self.gateway.send(rendered)
+        try:
+            rendered = self.renderer.render(mail, content, now)
+            if isinstance(rendered, MailFailure):
+                return MailNotSent(rendered)
+            if not await self._may_leave(mail):
+                return MailNotSent(MailFailure(OwnCode.STOOD_STILL))
+            return await self.gateway.send(rendered)
+        except Exception as error:
+            return _broken(mail, error)
+
+    async def _may_leave(self, mail: Mail) -> bool:
+        """Asked last of all: a worker may have stood still since it began, and its machine's clocks too."""
+
+        async def look(tx: Transaction) -> bool:
+            kept = await tx.mails.find(mail.outbox_id)
+            return may_leave(mail, kept, self.terms, await asked_now(self.clock, tx))
+
+        try:
+            return await self.store.look(look)
+        except DatabaseError:
+            return False
+
+    async def let_expire(self, now: datetime) -> int:
+        """Bury mails that wait although their time is over; how many there were.
+
+        Their process is gone, stands on an incident, or waits where nobody serves: no engine is asked.
+        """
+        before = now - LEFT_BEHIND
+        overdue = await self.store.look(lambda tx: tx.mails.overdue(before, AT_ONCE))
+        return sum([await self._is_expired(mail.outbox_id, now) for mail in overdue])
+
+    async def _is_expired(self, outbox_id: str, now: datetime) -> bool:
+        async def expire(tx: Transaction) -> MailDied | None:
+            mail = await tx.mails.lock(outbox_id)
+            if mail is None or not is_expired(mail.expires_at, now):
+                return None
+            died = begin(mail, self.terms, now)
+            return await self._bury(tx, died, now) if isinstance(died, MailDied) else None
+
+        died = await self.store.run(expire)
+        if died is not None:
+            self._tell(died, 0.0)
+            await self._start_notices(died.mail)
+        return died is not None
 
     async def _settle(self, tx: Transaction, begun: Mail, result: MailResult, now: datetime) -> Attempted:
         """Write down what came of it: that it was taken counts always, a failure if nobody went on since."""
@@ -125,9 +173,11 @@ class MailSender:
         return after
 
     def _sealed(self, mail: Mail, said: str) -> str | None:
+        """A server's words, whatever bytes they were."""
         if not said:
             return None
-        return self.cipher.encrypt(said[:SAID_AT_MOST], context=mail_context(mail.outbox_id))
+        legible = said[:SAID_AT_MOST].encode(errors="replace").decode()
+        return self.cipher.encrypt(legible, context=mail_context(mail.outbox_id))
 
     async def _bury(self, tx: Transaction, died: MailDied, now: datetime) -> MailDied:
         """Move a mail to the dead letters, if they have room, and tell people of it."""
@@ -185,6 +235,12 @@ class MailSender:
             code=mail.last_failure_code if failed else None,
             reason=mail.last_failure_reason if failed else None,
         )
+
+
+def _broken(mail: Mail, error: Exception) -> MailNotSent:
+    """By its kind alone: what an error says may quote an address."""
+    log.error("mail_attempt_broke", jobId=mail.outbox_id, error=type(error).__name__)
+    return MailNotSent(MailFailure(OwnCode.OWN_FAULT, said=str(error)))
 
 
 def _notice_id(mail: Mail, group: OtherGroup, now: datetime) -> str:

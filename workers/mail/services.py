@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from domain.mail.attempts import AttemptTerms
+from domain.mail.retry import MailRetryProfile
 from workers.mail.automatic_redrive import CoolDowns
 from workers.mail.fair_lanes import FairLanes
 from workers.mail.queueing import MailQueue
@@ -30,6 +32,11 @@ class MailServices:
     def time_limit(self) -> timedelta:
         """How long an attempt may take, with what is written down of it."""
         return attempt_limit(self.seconds)
+
+
+def attempt_terms(profile: MailRetryProfile, seconds: float) -> AttemptTerms:
+    """By which terms an attempt is made that has so many seconds with its server."""
+    return AttemptTerms(profile, attempt_limit(seconds), timedelta(seconds=seconds))
 
 
 def attempt_limit(seconds: float) -> timedelta:

@@ -7,7 +7,7 @@ for its time. Requests that are about to leave at the same moment are asked abou
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import structlog
 
@@ -15,7 +15,7 @@ from domain.errors import Trouble
 from domain.permission import leaving_barred
 from domain.ports import Clock
 from domain.submission import Submission
-from persistence.clock import DatabaseClock
+from persistence.clock import asked_now
 from persistence.database.group_commit import GroupCommit
 from persistence.store import Store, Transaction
 
@@ -53,9 +53,5 @@ class Fence:
 
     async def _barred(self, tx: Transaction, leaving: Sequence[_Leaving]) -> Sequence[str | None]:
         found = await tx.begun_sends.find_all({one.sent.claim_id: one.sent.attempt for one in leaving})
-        now = await self._now(tx)
+        now = await asked_now(self._clock, tx)
         return [leaving_barred(found.get(one.sent.claim_id), now, one.takes) for one in leaving]
-
-    async def _now(self, tx: Transaction) -> datetime:
-        """The database's time as it says now: one that was counted on may have stood still."""
-        return await tx.time() if isinstance(self._clock, DatabaseClock) else await self._clock.now()

@@ -36,7 +36,7 @@ def moto() -> Iterator[str]:
     ses_backends[DEFAULT_ACCOUNT_ID][REGION].reset()
 
 
-def line_to(endpoint: str, sender: str = SENDER, *, seconds: float = 20) -> SesMail:
+def line_to(endpoint: str, sender: str = SENDER, seconds: float = 20.0) -> SesMail:
     return SesMail(SesAccount(sender, REGION, endpoint, seconds))
 
 

@@ -46,6 +46,11 @@ def test_tiers_and_limits_of_one_company_are_read_from_json(monkeypatch: pytest.
         ("MAIL_BURST", "101"),
         ("MAIL_PER_MINUTE", "0"),
         ("MAIL_COMPANY_LIMITS", '{"noisy": {"speed": 10}}'),
+        ("MAIL_COMPANY_LIMITS", '{"noisy": {"per_minute": 10000000000000000000000}}'),
+        ("MAIL_TIER_WEIGHTS", '{"gold": 1e-320}'),
+        ("MAIL_TIER_WEIGHTS", '{"gold": NaN}'),
+        ("MAIL_TIMEOUT_SECONDS", "1e-320"),
+        ("MAIL_TIMEOUT_SECONDS", "nan"),
     ],
 )
 def test_what_does_not_fit_is_told_by_its_variable(

@@ -8,6 +8,7 @@ from typing import Literal
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from workers.app.correlation import naming_its_job
 from workers.runtime.events import (
     GatewayFailed,
     JobCrashed,
@@ -48,7 +49,7 @@ def configure_logs(level: str, style: Literal["json", "console"]) -> None:
         renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     structlog.configure(
         processors=[
-            structlog.contextvars.merge_contextvars,
+            naming_its_job,
             structlog.processors.add_log_level,
             as_documents_spell_it,
             structlog.processors.TimeStamper(fmt="iso", utc=True),

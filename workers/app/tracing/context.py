@@ -8,7 +8,6 @@ from hashlib import blake2b
 
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import (
-    NonRecordingSpan,
     Span,
     SpanContext,
     TraceFlags,
@@ -56,17 +55,16 @@ def written(span: Span) -> str:
     )
 
 
-def as_parent(context: SpanContext) -> Span:
-    """A span of elsewhere, to be the parent of one here."""
-    return NonRecordingSpan(context)
-
-
 class InstanceIds(RandomIdGenerator):
     """Gives a trace that begins the id that is wanted, or else a random one."""
 
     def generate_trace_id(self) -> int:
         """The id of a trace that begins."""
         return _wanted.get() or super().generate_trace_id()
+
+    def is_trace_id_random(self) -> bool:
+        """W3C's flag, which a derived id must not bear."""
+        return False
 
 
 @contextmanager

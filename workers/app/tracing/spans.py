@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 import grpc
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    Tracer,
+)
 
 from bpmn.names import Message, Variable
 from domain.decision import Retry
@@ -19,7 +28,7 @@ from gateways.tiss.transport import Asking
 from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
 from persistence.database.watch import Access
 from persistence.encryption.cipher import Cipher
-from workers.app.tracing.context import as_parent, carried, derived, trace_id_of, wanting, written
+from workers.app.tracing.context import carried, derived, trace_id_of, wanting, written
 from workers.app.tracing.gateways import TracedLine, TracedMail, TracedPayer, span_of
 from workers.app.tracing.job_ids import JobIds, ids_of
 from workers.runtime.handler import JobHandler
@@ -74,8 +83,9 @@ class Traced(Untraced):
         """The handler in a span; the first job that finds no trace context leaves one to its process."""
 
         async def handle(given: Job) -> Outcome:
-            context, ids = carried(given), ids_of(given, cipher)
-            with self._job_span(handler, given, ids) as span:
+            context = carried(given)
+            span = self._job_span(handler, given, context, ids_of(given, cipher))
+            with _current(span):
                 outcome = await handler.handle(_without_context(given))
                 _tell_outcome(span, outcome)
             return outcome if context else _carrying(outcome, written(span))
@@ -126,21 +136,25 @@ class Traced(Untraced):
         span = self.tracer.start_span("decision", attributes=_decided(made), start_time=began)
         span.end(ended)
 
-    @contextmanager
-    def _job_span(self, handler: JobHandler, job: Job, ids: JobIds) -> Iterator[Span]:
+    def _job_span(self, handler: JobHandler, job: Job, context: SpanContext | None, ids: JobIds) -> Span:
         """The job's span, a child of the context that its variables carry, or else the first of its trace."""
-        context = carried(job)
-        parent = trace.set_span_in_context(as_parent(context), Context()) if context else Context()
+        name, attributes = f"job {handler.type}", _attributes(job, ids)
+        if context:
+            parent = trace.set_span_in_context(NonRecordingSpan(context), Context())
+            return self.tracer.start_span(name, parent, SpanKind.CONSUMER, attributes)
         with wanting(derived(ids)):
-            span = self.tracer.start_span(
-                f"job {handler.type}", parent, SpanKind.CONSUMER, _attributes(job, ids)
-            )
-        with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
-            try:
-                yield span
-            except BaseException as error:
-                span.set_status(Status(StatusCode.ERROR, type(error).__name__))
-                raise
+            return self.tracer.start_span(name, Context(), SpanKind.CONSUMER, attributes)
+
+
+@contextmanager
+def _current(span: Span) -> Iterator[None]:
+    """The span is the current one, and ends with the block; of an error its type is told."""
+    with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+        try:
+            yield
+        except BaseException as error:
+            span.set_status(Status(StatusCode.ERROR, type(error).__name__))
+            raise
 
 
 class TracedCommands(ZeebeCommands):
@@ -178,6 +192,8 @@ class TracedCommands(ZeebeCommands):
 
 def _without_context(job: Job) -> Job:
     """The job as its handler knows it."""
+    if Variable.TRACEPARENT not in job.variables:
+        return job
     kept = {name: value for name, value in job.variables.items() if name != Variable.TRACEPARENT}
     return replace(job, variables=kept)
 

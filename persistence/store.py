@@ -41,6 +41,7 @@ from persistence.repositories.claims import Claims
 from persistence.repositories.dead_letters import DeadLetters
 from persistence.repositories.decisions import Decisions
 from persistence.repositories.draft import DecisionDraft, Recorded
+from persistence.repositories.figures import Figures
 from persistence.repositories.free_texts import FreeTexts
 from persistence.repositories.guides import Guides
 from persistence.repositories.idempotency import IdempotencyRecords
@@ -55,6 +56,7 @@ from persistence.repositories.operator_orders import OperatorOrders
 from persistence.repositories.outbox import Outbox
 from persistence.repositories.payers import Payers
 from persistence.repositories.payloads import Payloads
+from persistence.repositories.policies import Policies
 from persistence.repositories.reviews import Notices, Reviews
 from persistence.repositories.sealed import SealedValues
 from persistence.retention import ExpiredRecords
@@ -95,6 +97,7 @@ class Transaction:
         self.decisions = Decisions(connection)
         self.expired = ExpiredRecords(connection)
         self.export = Export(connection)
+        self.figures = Figures(connection)
         self.free_texts = FreeTexts(connection)
         self.guides = Guides(connection)
         self.holds = LegalHolds(connection, self.notes)
@@ -110,6 +113,7 @@ class Transaction:
         self.outbox = Outbox(connection)
         self.payers = Payers(connection)
         self.payloads = Payloads(connection)
+        self.policies = Policies(connection)
         self.rejections = Rejections(connection, seals)
         self.reviews = Reviews(connection)
         self.sealed = SealedValues(connection)

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 
 import grpc
-from opentelemetry.exporter.prometheus import PrometheusMetricReader
-from opentelemetry.sdk.metrics import MeterProvider
 
 from bpmn.names import JobType, model_paths
 from domain.intake import IntakeTerms
@@ -36,10 +34,11 @@ from workers.app.cluster import Cluster, clock_check, clock_of
 from workers.app.correlation import correlated
 from workers.app.logs import log_event
 from workers.app.mail import MailGround, mail_services, opened_gateway
-from workers.app.metrics import RelayMetrics, RuntimeMetrics
 from workers.app.observation_logs import log_observation
 from workers.app.observers import all_of
 from workers.app.private_files import EVENTS_FILE, keep_private, tell_open_folders
+from workers.app.telemetry.database import both
+from workers.app.telemetry.metering import Metering, job_metering
 from workers.app.tracing.export import opened_tracing
 from workers.app.tracing.spans import Untraced
 from workers.claims.batches import Batches
@@ -63,7 +62,7 @@ from workers.runtime.gate import Gate
 from workers.runtime.handler import JobHandler
 from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.keys import KeyWatch
-from workers.upkeep.relay import Relay, RelayTerms
+from workers.upkeep.relay import Relay, RelayTerms, nobody_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +89,7 @@ class App:
     listener: Listener
     observe: Observe
     tracing: Untraced
+    metering: Metering
 
     async def deploy(self) -> None:
         """Deploy our models; equal ones keep their version."""
@@ -99,7 +99,7 @@ class App:
         """A worker for all job types, or for a chosen set."""
         gate = Gate(self.store.answers, listener=self.listener)
         handlers = all_handlers(self.services(gate.doubt))
-        chosen = [self._watched(handler) for handler in handlers if handler.type in only]
+        chosen = [self.watched(handler) for handler in handlers if handler.type in only]
         options = WorkerOptions(name, jitter(), reopen=self.reopen, gate=gate, listener=self.listener)
         return Worker(self.channel, chosen, options, {JobType.SEND_EMAIL: self.mail.lanes.terms()})
 
@@ -127,7 +127,7 @@ class App:
             observe=self.observe,
         )
 
-    def _watched(self, handler: JobHandler) -> JobHandler:
+    def watched(self, handler: JobHandler) -> JobHandler:
         """The handler, in its span if there is one, and with its ids on what is logged meanwhile."""
         return correlated(self.tracing.handler(handler, self.cipher), self.cipher, self.tracing.trace_of)
 
@@ -152,9 +152,12 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
         opened_gateway(settings) as mail_gateway,
     ):
         commands, cipher = tracing.commands(channel), await opened_cipher(settings, opened)
-        store = opened.sealed_with(seals_of(cipher)).watched_by(tracing.watch)
+        metering = job_metering(settings, channels, policy.current().catalog)
+        watch = both(tracing.watch, metering.watch)
+        store = opened.sealed_with(seals_of(cipher)).watched_by(watch)
         await begin_trail(settings, store)
-        clock, observe = clock_of(cluster, settings, store), all_of(tracing.observe, log_observation)
+        clock = clock_of(cluster, settings, store)
+        observe = all_of(tracing.observe, metering.observe, log_observation)
         yield App(
             settings=settings,
             store=store,
@@ -176,9 +179,10 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
                 MailGround(store, clock, cipher, tracing.mail(mail_gateway), commands.publish, observe),
             ),
             reopen=lambda: open_channel(cluster.connection),
-            listener=_listener(clock),
+            listener=_listener(clock, metering.listener),
             observe=observe,
             tracing=tracing,
+            metering=metering,
         )
 
 
@@ -290,13 +294,11 @@ def jitter() -> random.Random:
     return random.Random()  # noqa: S311  # no secret comes of it
 
 
-def relay_to(sink: EventSink, store: Store) -> Relay:
+def relay_to(sink: EventSink, store: Store, on_set_aside: Callable[[int], None] = nobody_counts) -> Relay:
     """A relay of this process; leases of relays on different machines end by one clock."""
     name = f"{socket.gethostname()[:40]}-{os.getpid()}"
-    provider = MeterProvider(metric_readers=[PrometheusMetricReader(disable_target_info=True)])
-    metrics = RelayMetrics(provider.get_meter("reenvio"))
     clock = DatabaseClock(store.time, WallClock())
-    return Relay(store, sink, clock, RelayTerms(name, on_set_aside=metrics.set_aside))
+    return Relay(store, sink, clock, RelayTerms(name, on_set_aside=on_set_aside))
 
 
 def intake_terms(settings: Settings, zone: tzinfo) -> IntakeTerms:
@@ -304,15 +306,13 @@ def intake_terms(settings: Settings, zone: tzinfo) -> IntakeTerms:
     return IntakeTerms(settings.intake.max_bytes, timedelta(hours=settings.intake.deadline_hours), zone)
 
 
-def _listener(clock: Clock) -> Listener:
+def _listener(clock: Clock, count: Listener) -> Listener:
     """Logs and metrics, both given every event; an engine's clock is told of every job."""
-    provider = MeterProvider(metric_readers=[PrometheusMetricReader()])
-    metrics = RuntimeMetrics(provider.get_meter("reenvio"))
 
     def count_and_log(event: RuntimeEvent) -> None:
         if isinstance(event, JobTaken) and isinstance(clock, CountedClock):
             clock.gave_out(event.gave_out)
-        metrics.count(event)
+        count(event)
         log_event(event)
 
     return count_and_log

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from bpmn.names import JobType, Variable
 from domain.claim import is_claim_id
+from domain.decision import Retry
 from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
 from domain.observations import DecisionMade, OperationRepeated
@@ -101,7 +102,13 @@ def _made(job: Job, ruling: Ruling, seconds: float) -> DecisionMade:
         job_key=job.key,
         process_instance_key=job.process_instance_key,
         seconds=seconds,
+        is_at_maximum=_is_at_maximum(ruling),
     )
+
+
+def _is_at_maximum(ruling: Ruling) -> bool:
+    decision, limits = ruling.decision, ruling.policy.limits
+    return isinstance(decision, Retry) and decision.backoff.base_seconds == limits.cap_seconds
 
 
 def _free_text(services: Services, job: Job, draft: DecisionDraft) -> FreeText | None:

@@ -135,7 +135,7 @@ class MailSender:
         if mail.template != DEAD_LETTER:
             for group in (OtherGroup.ADMINISTRATOR, OtherGroup.COMPANY):
                 await self._queue_notice(tx, mail, group, now)
-        return replace(died, mail=mail)
+        return replace(died, mail=mail, came_back=earlier is not None)
 
     async def _queue_notice(self, tx: Transaction, mail: Mail, group: OtherGroup, now: datetime) -> None:
         """At most one per group, company and hour: an outage of the mail server makes no flood of its own."""
@@ -159,9 +159,10 @@ class MailSender:
                 return self._of(mail, MailFate.SENT, seconds)
             case MailWaits(mail, wait):
                 return replace(self._of(mail, MailFate.WAITS, seconds), wait=wait)
-            case MailDied(mail, move):
+            case MailDied(mail, move, came_back):
                 had_room = mail.dead_lettered_at is not None
-                return replace(self._of(mail, MailFate.DIED, seconds), is_buried=had_room, cause=move.cause)
+                died = self._of(mail, MailFate.DIED, seconds)
+                return replace(died, is_buried=had_room, cause=move.cause, came_back=came_back)
             case _:
                 return None
 

@@ -1,0 +1,75 @@
+"""Gauges: read in a loop by those who know them, shown as they were read last."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from domain.readings import ReadGauges, Reading
+
+log = structlog.get_logger(__name__)
+LONGEST_READ_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class GaugeSource:
+    """Who reads some gauges; asked at every refresh, or once in so many seconds where that is dear."""
+
+    name: str
+    read: ReadGauges
+    every_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    readings: Sequence[Reading]
+    at: float
+    trouble: str | None = None
+
+
+class Gauges:
+    """The latest readings; a source that is in trouble is left out, and hurts nobody."""
+
+    def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._seconds = seconds
+        self._sources: dict[str, GaugeSource] = {}
+        self._asked: dict[str, _Asked] = {}
+
+    def add(self, source: GaugeSource) -> None:
+        """Ask this source too; one of the same name before it is asked no more."""
+        self._sources[source.name] = source
+
+    def of(self, metric: str) -> Iterable[Reading]:
+        """A metric's readings."""
+        return [one for asked in list(self._asked.values()) for one in asked.readings if one.metric == metric]
+
+    async def refresh(self) -> None:
+        """Ask every source that is due."""
+        for source in list(self._sources.values()):
+            if self._is_due(source):
+                self._asked[source.name] = await self._ask(source)
+
+    async def run(self, seconds: float) -> None:
+        """Refresh again and again until cancelled."""
+        while True:
+            await self.refresh()
+            await asyncio.sleep(seconds)
+
+    def _is_due(self, source: GaugeSource) -> bool:
+        asked = self._asked.get(source.name)
+        if asked is None or asked.trouble:
+            return True
+        return self._seconds() - asked.at >= source.every_seconds
+
+    async def _ask(self, source: GaugeSource) -> _Asked:
+        try:
+            async with asyncio.timeout(LONGEST_READ_SECONDS):
+                return _Asked(await source.read(), self._seconds())
+        except Exception as error:  # whatever it is, the worker goes on
+            trouble = type(error).__name__  # its text may quote data
+            before = self._asked.get(source.name)
+            if before is None or before.trouble != trouble:
+                log.warning("gauges_left_out", source=source.name, error=trouble)
+            return _Asked((), self._seconds(), trouble)

@@ -100,7 +100,7 @@ class App:
         """A worker for all job types, or for a chosen set."""
         gate = Gate(self.store.answers, listener=self.listener)
         handlers = all_handlers(self.services(gate.doubt))
-        chosen = [self._watched(handler) for handler in handlers if handler.type in only]
+        chosen = [self.watched(handler) for handler in handlers if handler.type in only]
         options = WorkerOptions(name, jitter(), reopen=self.reopen, gate=gate, listener=self.listener)
         return Worker(self.channel, chosen, options, {JobType.SEND_EMAIL: self.mail.lanes.terms()})
 
@@ -129,7 +129,7 @@ class App:
             observe=self.observe,
         )
 
-    def _watched(self, handler: JobHandler) -> JobHandler:
+    def watched(self, handler: JobHandler) -> JobHandler:
         """The handler, in its span if there is one, and with its ids on what is logged meanwhile."""
         return correlated(self.tracing.handler(handler, self.cipher), self.cipher, self.tracing.trace_of)
 

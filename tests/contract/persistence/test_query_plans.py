@@ -155,7 +155,7 @@ HOT: dict[str, Work] = {
     "retries needed": lambda tx: tx.control_reports.retries_needed(A_DAY),
     "expired dead letters": lambda tx: tx.dead_letters.expired(LONG_AGO, 10),
     "open claims": lambda tx: tx.figures.claims_in([ClaimState.SUBMITTING, ClaimState.FAILED]),
-    "retried claims": lambda tx: tx.figures.retried_claims(later(days=-1)),
+    "claims that ended of late": lambda tx: tx.figures.ended_after_retry(later(days=-1)),
     "payers' figures": lambda tx: tx.figures.payers(NOW),
     "waiting mail": lambda tx: tx.figures.waiting_mail(),
     "mails of late": lambda tx: tx.figures.mails_since(later(days=-1)),

@@ -2,6 +2,7 @@
 
 import json
 from datetime import date, datetime
+from fractions import Fraction
 from typing import Annotated
 
 import typer
@@ -153,7 +154,7 @@ def _claim(one: ClaimBehind, asked: AskedKpis) -> tuple[str, ...]:
 
 
 def _seconds(microseconds: int) -> str:
-    return f"{microseconds / MICROSECONDS:.0f} s"
+    return told(Fraction(microseconds, MICROSECONDS), Unit.SECONDS)
 
 
 def _as_json(card: Scorecard, asked: AskedKpis) -> dict[str, object]:

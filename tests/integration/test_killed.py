@@ -16,6 +16,7 @@ from tests.support.databases import SEALS
 
 KILLS = 100
 """On each of the two databases."""
+ACCEPTED = "ClaimAcceptedEvent"
 
 
 async def killed(url: str, folder: Path) -> dict[str, int]:
@@ -42,8 +43,10 @@ async def test_nothing_is_lost_and_nothing_doubled_however_often_workers_are_kil
     counted = await killed(url, tmp_path)
     assert sum(counted.values()) == KILLS
     stored = await check_decisions(Store(database, SEALS), reports(tmp_path, "retry-submission-backoff"))
-    check_events(lines(tmp_path / "events.jsonl"), stored)
-    check_sends((tmp_path / "payer.txt").read_text().split(), reports(tmp_path, "submit-claim"))
+    carried, sends = lines(tmp_path / "events.jsonl"), reports(tmp_path, "submit-claim")
+    check_events([event for event in carried if event["type"] != ACCEPTED], stored)
+    check_sends((tmp_path / "payer.txt").read_text().split(), sends)
+    check_acceptances([event for event in carried if event["type"] == ACCEPTED], sends)
 
 
 async def check_decisions(store: Store, reported: dict[int, dict[str, Any]]) -> Sequence[StoredDecision]:
@@ -59,6 +62,14 @@ async def check_decisions(store: Store, reported: dict[int, dict[str, Any]]) -> 
 def check_events(carried: list[dict[str, Any]], stored: Sequence[StoredDecision]) -> None:
     assert {event["claimId"] for event in carried} == {one.claim_id for one in stored}
     assert len({event["eventId"] for event in carried}) == len(stored)
+
+
+def check_acceptances(carried: list[dict[str, Any]], reported: dict[int, dict[str, Any]]) -> None:
+    """Each claim that was told its number is told to others, by one event, however often that was carried."""
+    numbers = {f"CLM-KILL-{key}": r["complete"]["protocolNumber"] for key, r in reported.items()}
+    told = {event["claimId"]: event["payload"]["protocolNumber"] for event in carried}
+    assert told == {claim: number for claim, number in numbers.items() if number}
+    assert len({event["eventId"] for event in carried}) == len(told)
 
 
 def check_sends(sent: list[str], reported: dict[int, dict[str, Any]]) -> None:

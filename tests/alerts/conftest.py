@@ -38,5 +38,8 @@ def _found(program: str) -> str:
 def own_config(prometheus: str, tmp_path: Path) -> engine.EngineConfig:
     """A home of the test's own, with the shared cache of distributions; not begun without a Prometheus."""
     return engine.EngineConfig(
-        home=tmp_path / "engine", cache=read_settings().engine.config().cache, ports=any_ports()
+        home=tmp_path / "engine",
+        cache=read_settings().engine.config().cache,
+        ports=any_ports(),
+        ready_seconds=300,
     )

@@ -14,7 +14,7 @@ from tests.support.alert_rules import RULES, quickened
 from tests.support.waiting import eventually
 
 WINDOW, INTERVAL = "20s", "1s"
-PATIENCE_SECONDS = 120.0
+PATIENCE_SECONDS = 240.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ _PERSON = (
 _PERSONAL_NUMBER = r"\w{0,20}cpf\w{0,20}|\w{0,20}cns|rg|\w{0,20}carteir\w{0,20}|cart[aã]o|matr[ií]cula"
 _FREE_TEXT = r"observa[cç][aã]o|justificativa\w{0,30}|indica[cç][aã]o_?cl[ií]nica|descri[cç][aã]o_?glosa"
 _KEPT = (
-    r"CLM-[\w.\-]{1,80}-\d{1,90}(?!\d)"
+    r"\A(?:queue|send)-email(?=: )"  # our own job types, at the beginning of our own messages
+    r"|CLM-[\w.\-]{1,80}-\d{1,90}(?!\d)"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+\-]\d\d:?\d\d)?(?!\d)"
     rf"|(?P<label>(?:lote|protocolo|guia|guide)[a-z]{{0,20}}[\"']?(?:[\s:=>#]|&gt;){{1,4}}[\"']?)"
     rf"(?P<labelled>\d{{1,20}})(?!{_GAP}\d)"

@@ -89,6 +89,10 @@ ALSO_RETRYABLE: Mapping[str, str] = MappingProxyType(
     }
 )
 """Other spellings of SES for what the documents call Throttling and ServiceUnavailable."""
+ALSO_PERMANENT: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(("530", "534", "535", "538"), "the mail server refused our login, or asks for one")
+)
+"""Codes of RFC 4954, which the documents do not list; permanent by their first digit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,5 +150,6 @@ def _by_digit(digit: str) -> FailureKind:
 
 
 def _meaning(code: str, kind: FailureKind) -> str:
-    known = RETRYABLE.get(code) or PERMANENT.get(code) or ALSO_RETRYABLE.get(code)
+    tables = (RETRYABLE, PERMANENT, ALSO_RETRYABLE, ALSO_PERMANENT)
+    known = next((table[code] for table in tables if code in table), None)
     return known or f"a {kind.lower()} failure"

@@ -7,13 +7,13 @@ from typing import TypeVar
 
 from alembic import command
 from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from persistence.database.engine import READ_ONLY, PoolLimits, open_database
+from persistence.database.engine import PoolLimits, open_database
+from persistence.database.revision import present_revision
 from persistence.database.trouble import DatabaseError, is_locked_out, reachable
 
 Result = TypeVar("Result")
@@ -21,7 +21,6 @@ MIGRATORS = 0x5EE0
 """The advisory lock under which migrators queue."""
 MIGRATING = PoolLimits(connections=1, lock_seconds=1, command_seconds=None)
 """Its work may take long, but workers queue behind a lock that it waits for, and they give up after 1.5 s."""
-BEGINNINGS = "0024"
 TRIES = 120
 PAUSE_SECONDS = 1.0
 
@@ -73,41 +72,13 @@ async def _patiently(
 
 def _missing(connection: Connection, revision: str) -> Sequence[str]:
     """The revisions that are still to come, oldest first."""
-    script, present = ScriptDirectory.from_config(alembic_config(connection)), _present(connection)
+    script, present = ScriptDirectory.from_config(alembic_config(connection)), present_revision(connection)
     steps = [step.revision for step in script.walk_revisions("base", revision)]
     return [step for step in reversed(steps) if step > present]
 
 
 def _upgrade(connection: Connection, revision: str) -> None:
     command.upgrade(alembic_config(connection), revision)
-
-
-def _present(connection: Connection) -> str:
-    """Where the schema stands; revisions are numbers that count up, so that the greater is the newer."""
-    present = max(MigrationContext.configure(connection).get_current_heads(), default="")
-    if present and not present.isdecimal():
-        raise DatabaseError(f"The database is not Reenvio's (its schema is at {present}): see DATABASE_URL.")
-    return present
-
-
-async def knows_beginnings(engine: AsyncEngine) -> bool:
-    """Whether the schema is one whose audit trail has a signed beginning; an older one is to be upgraded."""
-    with reachable():
-        async with engine.connect() as connection:
-            return await connection.run_sync(_present) >= BEGINNINGS
-
-
-async def is_new_enough(engine: AsyncEngine) -> bool:
-    """Whether the schema is at this version's newest revision or at one that only later versions know."""
-    with reachable():
-        async with engine.connect() as opened:
-            connection = await opened.execution_options(**{READ_ONLY: True})
-            return await connection.run_sync(_is_new_enough)
-
-
-def _is_new_enough(connection: Connection) -> bool:
-    newest = ScriptDirectory.from_config(alembic_config(connection)).get_current_head()
-    return newest is not None and _present(connection) >= newest
 
 
 def alembic_config(connection: Connection) -> Config:

@@ -15,7 +15,7 @@ from gateways.redis.stream import STREAM, RedisStream
 from gateways.sink import OutgoingEvent, SinkError
 from tests.integration.redis_server import redis_stream
 from tests.support.builders import NOW
-from workers.app.composition import opened_sink
+from workers.app.event_sinks import opened_sink
 from workers.config.events import EventSettings
 from workers.config.settings import Settings, SettingsError
 from workers.upkeep.sinks import check_sink

@@ -16,17 +16,15 @@ from domain.observations import Observe
 from domain.ports import Clock
 from domain.submission import PayerGateway
 from gateways.clock import CountedClock, WallClock
-from gateways.file_sink import FileSink
-from gateways.redis import RedisStream, open_stream
-from gateways.sink import EventSink, SinkError
+from gateways.sink import EventSink
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import open_channel
 from persistence.audit.seals import seals_of
 from persistence.clock import DatabaseClock
 from persistence.database.engine import lacks_file, open_database
+from persistence.database.revision import is_new_enough, knows_beginnings
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import require_key
-from persistence.migrations import is_new_enough, knows_beginnings, migrate
 from persistence.store import Store
 from workers.app.beginnings import begin_trail
 from workers.app.ciphers import keys_as_given, opened_cipher
@@ -36,7 +34,7 @@ from workers.app.logs import log_event
 from workers.app.mail import MailGround, mail_services, opened_gateway
 from workers.app.observation_logs import log_observation
 from workers.app.observers import all_of
-from workers.app.private_files import EVENTS_FILE, keep_private, tell_open_folders
+from workers.app.private_files import keep_private, tell_open_folders
 from workers.app.telemetry.database import both
 from workers.app.telemetry.metering import Metering, job_metering
 from workers.app.tracing.export import opened_tracing
@@ -261,6 +259,8 @@ async def opened_for_retention(settings: Settings, store: Store) -> AsyncIterato
 
 async def migrate_database(settings: Settings) -> None:
     """Bring the configured database to the newest schema; an upgraded audit trail is signed as it is."""
+    from persistence.migrations import migrate  # Alembic: no other command needs it
+
     keep_private(settings)
     tell_open_folders(settings)
     database = open_database(settings.database)
@@ -271,24 +271,6 @@ async def migrate_database(settings: Settings) -> None:
         await begin_trail(settings, store, upgraded=upgraded)
     finally:
         await database.dispose()
-
-
-@asynccontextmanager
-async def opened_sink(settings: Settings) -> AsyncIterator[RedisStream | FileSink]:
-    """Where events go: Redis where an address is set, else a file in our home."""
-    sink = _redis(settings) or FileSink(settings.home / EVENTS_FILE)
-    try:
-        yield sink
-    finally:
-        await sink.close()
-
-
-def _redis(settings: Settings) -> RedisStream | None:
-    url = settings.events.url
-    try:
-        return open_stream(url.get_secret_value(), keep=settings.events.stream_limit) if url else None
-    except SinkError as refused:
-        raise SettingsError(str(refused)) from refused
 
 
 def jitter() -> random.Random:

@@ -1,50 +1,101 @@
 """All commands, in the order `reenvio --help` shows them; each is imported when it is called."""
 
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from workers.cli.output import tell
 
-TARGETS = {
-    "demo": "workers.cli.system:demo",
-    "up": "workers.cli.system:up",
-    "work": "workers.cli.system:work",
-    "api": "workers.cli.api:api",
-    "deploy": "workers.cli.system:deploy",
-    "migrate": "workers.cli.system:migrate",
-    "decide": "workers.cli.decide:decide_command",
-    "claim": "workers.cli.claim:claim_app",
-    "payer": "workers.cli.payer:payer_app",
-    "dlq": "workers.cli.dlq:dlq_app",
-    "kpi": "workers.cli.kpi:kpi",
-    "report": "workers.cli.report:report",
-    "audit": "workers.cli.audit:audit_app",
-    "retention": "workers.cli.retention:retention_app",
-    "keys": "workers.cli.keys:keys_app",
-    "relay": "workers.cli.relay:relay",
-    "events": "workers.cli.events:events_app",
-    "policy": "workers.cli.policy:policy_app",
-    "engine": "workers.cli.engine:engine_app",
-    "simulate-payer": "workers.cli.simulate:simulate_payer",
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a command is, and what lists say of it: the first sentence of its own help."""
+
+    target: str
+    help: str
+
+
+TABLE = {
+    "demo": Entry(
+        "workers.cli.system:demo",
+        "Sample claims through four hours of a payer's bad day, in about a minute.",
+    ),
+    "up": Entry(
+        "workers.cli.system:up",
+        "Engine, database, models and workers in real time; Ctrl-C stops what this started.",
+    ),
+    "work": Entry(
+        "workers.cli.system:work",
+        "Serve jobs until SIGINT or SIGTERM; a second signal stops at once.",
+    ),
+    "api": Entry(
+        "workers.cli.api:api",
+        "Take claims in over HTTP (API_PORT, API_TOKENS) until SIGINT or SIGTERM.",
+    ),
+    "deploy": Entry("workers.cli.system:deploy", "Deploy our BPMN models; equal ones keep their version."),
+    "migrate": Entry("workers.cli.system:migrate", "Bring the database to the newest schema."),
+    "decide": Entry(
+        "workers.cli.decide:decide_command",
+        "Decide on one failed submission and explain it. Exit 0: retry; 3: BPMN error; 2: rejected input.",
+    ),
+    "claim": Entry("workers.cli.claim:claim_app", "Hand in, start, follow and steer claims."),
+    "payer": Entry("workers.cli.payer:payer_app", "See payers' health; hold their claims and let them go."),
+    "dlq": Entry(
+        "workers.cli.dlq:dlq_app",
+        "Dead letters: mail that died. See them, send them again, export or remove them.",
+    ),
+    "kpi": Entry(
+        "workers.cli.kpi:kpi",
+        "KPIs of RN-BIL-004 and RN-BIL-005 against their targets, counted from the database.",
+    ),
+    "report": Entry(
+        "workers.cli.report:report",
+        "Control reports of RN-BIL-004 7.2 and RN-BIL-005 7.2, as the daily process sends them by mail.",
+    ),
+    "audit": Entry("workers.cli.audit:audit_app", "Show, verify, anchor and export the audit trail."),
+    "retention": Entry(
+        "workers.cli.retention:retention_app",
+        "Remove what is past its period; hold what must stay.",
+    ),
+    "keys": Entry("workers.cli.keys:keys_app", "List, add and rotate encryption keys."),
+    "relay": Entry(
+        "workers.cli.relay:relay",
+        "Carry events to the message queue until SIGINT or SIGTERM; or send again what it has lost.",
+    ),
+    "events": Entry("workers.cli.events:events_app", "The events on the stream: their types and schemas."),
+    "policy": Entry("workers.cli.policy:policy_app", "Show, check, compare and draw retry policies."),
+    "engine": Entry("workers.cli.engine:engine_app", "The embedded Zeebe broker."),
+    "simulate-payer": Entry(
+        "workers.cli.simulate:simulate_payer",
+        "A payer that takes claims, refuses them, fails and loses answers as its scenario says.",
+    ),
 }
 
 
 class Commands(TyperGroup):
-    """What `reenvio` can do; `reenvio decide` needs no database to start (Typer hides its click's types)."""
+    """What `reenvio` can do: lists are made of the table, and only what is called is imported.
+
+    Typer hides its click's types.
+    """
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """The names, in the order of the table."""
-        return list(TARGETS)
+        return list(TABLE)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """Import one command or sub-group."""
-        target = TARGETS.get(cmd_name)
-        return None if target is None else load(cmd_name, target)
+        """A command as lists show it."""
+        entry = TABLE.get(cmd_name)
+        return None if entry is None else TyperCommand(cmd_name, help=entry.help)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command itself, which is called or completed."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, load(name, TABLE[name].target) if name and listed else None, rest
 
 
 def load(name: str, target: str) -> Any:

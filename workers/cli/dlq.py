@@ -14,7 +14,7 @@ from persistence.encryption.cipher import Cipher
 from persistence.repositories.dead_letters import LetterPlace, WantedLetters
 from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store
-from workers.app.ciphers import keys_as_given, opened_cipher
+from workers.app.ciphers import opened_cipher
 from workers.app.cluster import clock_here
 from workers.cli.application import with_store, with_trail
 from workers.cli.dlq_options import (
@@ -29,6 +29,7 @@ from workers.cli.dlq_options import (
     wanted_letters,
 )
 from workers.cli.dlq_orders import purge, redrive
+from workers.cli.dlq_show import show, state_of
 from workers.cli.dlq_stats import tell_stats
 from workers.cli.operator import ByOption, ReasonOption, Subject, ordered, signed
 from workers.cli.output import tell
@@ -44,11 +45,9 @@ dlq_app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
 )
+dlq_app.command()(show)
 dlq_app.command()(redrive)
 dlq_app.command()(purge)
-
-
-LetterArgument = Annotated[str, typer.Argument(help="The letter's outboxId.", metavar="OUTBOX_ID")]
 
 
 @dlq_app.command("list")
@@ -72,33 +71,6 @@ def list_letters(
             tell(f"The oldest {limit}; there are more: see --limit, --code, --company, --older-than.")
 
     _look(go)
-
-
-@dlq_app.command()
-def show(letter: LetterArgument) -> None:
-    """One dead letter; what it was to say stays sealed (`export --with-data`)."""
-
-    async def go(store: Store, _now: datetime) -> None:
-        async with store.reading() as tx:
-            found, mail = await tx.dead_letters.find(letter), await tx.mails.find(letter)
-        if found is None:
-            refuse(f"There is no dead letter {letter}: see `reenvio dlq list`.")
-        about = (
-            {"template": mail.template, "claim": mail.claim_id or "-", "round": mail.round} if mail else {}
-        )
-        key = {"sealed with": _key_of(found)}
-        for name, value in (_facts(found) | about | key).items():
-            tell(f"{name:22} {value}")
-
-    _look(go)
-
-
-def _key_of(letter: DeadLetter) -> str:
-    """The key that its content was sealed with, and whether it opens here."""
-    cipher = keys_as_given(read_settings())
-    opens = cipher.opens(letter.original_data, context=mail_context(letter.outbox_id))
-    key_id = "".join(letter.original_data.split(":", 2)[1:2]) or "-"
-    return f"key {key_id}" if opens else f"key {key_id}, which does not open it here: `reenvio keys list`"
 
 
 @dlq_app.command()
@@ -176,19 +148,7 @@ def _cells(letter: DeadLetter) -> tuple[str, ...]:
     times = _time(letter.moved_at), _time(letter.expires_at)
     code, attempts = letter.last_failure_code or "-", str(letter.failed_attempts)
     head = letter.outbox_id, letter.company_id, code, attempts
-    return *head, *times, _state(letter), letter.last_failure_reason
-
-
-def _state(letter: DeadLetter) -> str:
-    return "on its way" if letter.redriven_at else "dead"
-
-
-def _facts(letter: DeadLetter) -> dict[str, object]:
-    """The document's fields, but what the mail was to say."""
-    fields = letter.exported({})
-    del fields["originalData"]
-    redriven = {"sent again": _time(letter.redriven_at)} if letter.redriven_at else {}
-    return fields | {"expires": _time(letter.expires_at), "state": _state(letter)} | redriven
+    return *head, *times, state_of(letter), letter.last_failure_reason
 
 
 def _time(moment: datetime) -> str:

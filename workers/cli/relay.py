@@ -10,7 +10,8 @@ import typer
 from domain.durations import YEARS
 from domain.errors import Trouble
 from persistence.store import Store
-from workers.app.composition import jitter, opened_sink, relay_to
+from workers.app.composition import jitter, relay_to
+from workers.app.event_sinks import opened_sink
 from workers.app.measuring import relay_measured
 from workers.app.serving import stop_on_signal
 from workers.cli.application import with_store

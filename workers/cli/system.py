@@ -26,7 +26,7 @@ from workers.demo.run import run_demo
 from workers.payers.practice import require_payers
 
 PRACTISES = (
-    "PRACTICE: no payers are set, so a practice payer answers. Nothing leaves this machine, and every "
+    "PRACTICE: no payers are set, so a practice payer answers. No claim leaves this machine, and every "
     f"protocol is made up (it begins with {PRACTICE_PREFIX}). Set PAYERS_FILE to send claims."
 )
 
@@ -65,6 +65,7 @@ def up() -> None:
     """Engine, database, models and workers in real time; Ctrl-C stops what this started."""
     settings = _practising(_settings())
     require_payers(settings.payers)
+    settings.mail.require_fit()
     if not settings.mail.leaves:
         say(Console(stderr=True), WRITES_MAIL.format(folder=mail_folder(settings)))
     if connection_from(settings.cluster):

@@ -1,5 +1,6 @@
 """queue-email and send-email: a process asks for a mail; the mail's own lane sends it."""
 
+import re
 from datetime import timedelta
 from typing import Annotated, assert_never
 
@@ -40,7 +41,15 @@ def _is_group(text: str) -> str:
     return text
 
 
-def _is_nobodys(text: str) -> str:
+def _is_template(text: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9\-]{0,63}", text, re.ASCII):
+        raise ValueError("must be small letters, digits and hyphens, such as permanent-error")
+    return text
+
+
+def _is_company(text: str) -> str:
+    if not re.fullmatch(COMPANY_ID, text, re.ASCII):
+        raise ValueError("must be at most 64 letters, digits and . _ -, the first a letter or digit")
     if holds_personal(text):
         raise ValueError("must hold no person's number")
     return text
@@ -50,9 +59,9 @@ class QueueInput(JobInput):
     """Whom to write to, which text, and what it is about."""
 
     recipient_group: Annotated[str, AfterValidator(_is_group)]
-    template: Annotated[str, Field(pattern=r"^[a-z][a-z0-9\-]{0,63}$")]
+    template: Annotated[str, AfterValidator(_is_template)]
     claim_id: ClaimText | None = None
-    company_id: Annotated[str, Field(pattern=COMPANY_ID), AfterValidator(_is_nobodys)] | None = None
+    company_id: Annotated[str, AfterValidator(_is_company)] | None = None
 
 
 class SendInput(JobInput):

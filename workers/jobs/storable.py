@@ -8,7 +8,7 @@ from typing import Any
 from bpmn.names import Variable
 from domain.inputs import VARIABLES
 from domain.legible import is_text
-from workers.jobs.variables import DECIDING
+from workers.jobs.variables import DECIDING, VARIABLE_REMEDY
 from workers.policy.overrides import REMEDY
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import JSON_MAX, Job
@@ -28,8 +28,11 @@ def storable(handler: JobHandler) -> JobHandler:
     by_own_rules = frozenset(VARIABLES) if handler.type in DECIDING else frozenset()
 
     async def handle(job: Job) -> Outcome:
-        wrong = _header_at_fault(job.headers) or _variable_at_fault(job.variables, FOLDED, by_own_rules)
-        return Incident(f"{job.type}: {wrong}. {REMEDY}") if wrong else await handler.handle(job)
+        if wrong := _header_at_fault(job.headers):
+            return Incident(f"{job.type}: {wrong}. {REMEDY}")
+        if wrong := _variable_at_fault(job.variables, FOLDED, by_own_rules):
+            return Incident(f"{job.type}: {wrong}. {VARIABLE_REMEDY}")
+        return await handler.handle(job)
 
     return replace(handler, handle=handle)
 

@@ -18,7 +18,6 @@ from gateways.tiss.glosas import glosa_meaning
 from persistence.store import Transaction
 from workers.jobs.payer_words import told
 from workers.jobs.services import Services
-from workers.policy.overrides import REMEDY
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Incident, Outcome
@@ -32,6 +31,7 @@ BY_OWN_RULES: Mapping[str, frozenset[str]] = {
 _TISS = re.compile(r"\(TISS:([0-9]{4})\)")
 _NUMBER = r"[0-9]{1,10}"
 REASON_MAX = 1_000
+VARIABLE_REMEDY = "Correct the variable in Operate, then retry."
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def guarded(handler: JobHandler, services: Services) -> JobHandler:
 
     async def handle(job: Job) -> Outcome:
         if wrong := _misshapen(job.variables, BY_OWN_RULES.get(handler.type, frozenset())):
-            return Incident(f"{job.type}: {wrong}. {REMEDY}")
+            return Incident(f"{job.type}: {wrong}. {VARIABLE_REMEDY}")
         return await handler.handle(replace(job, variables=await _in_own_words(job.variables, services)))
 
     return replace(handler, handle=handle)

@@ -45,6 +45,8 @@ Texts = Mapping[tuple[str, str], MailText]
 def read_texts(own: Path | None = None) -> Texts:
     """The packaged texts, and those of a folder of one's own, which win."""
     packaged = Path(str(resources.files("workers.mail"))) / "templates"
+    if own is not None and not own.is_dir():
+        raise SettingsError(f"MAIL_TEMPLATES: {own} is no folder.")
     folders = [packaged] if own is None else [packaged, own]
     return {
         tuple(file.name.removesuffix(".toml").rsplit(".", 1)): _read(file)  # type: ignore[misc]

@@ -8,7 +8,7 @@ from domain.practice import PRACTICE_PREFIX
 from gateways.practice.scripted import Script, ScriptedPayer, read_script
 from workers.config.settings import PayerFiles, SettingsError
 
-ADVICE = f"claims without a file are answered here, nothing leaves; protocols begin with {PRACTICE_PREFIX}"
+ADVICE = f"claims without a file are answered here, no claim leaves; protocols begin with {PRACTICE_PREFIX}"
 log = structlog.get_logger(__name__)
 
 
@@ -28,7 +28,7 @@ def require_payers(files: PayerFiles) -> None:
     if files.file is None and not files.practises:
         raise SettingsError(
             "No payers are set, so no claim can be sent: set PAYERS_FILE to the file that describes them, "
-            "or PRACTICE_PAYER=true for a payer that only plays one (nothing leaves, protocols are made up)."
+            "or PRACTICE_PAYER=true for a payer that only plays one (no claim leaves, protocols are made up)."
         )
 
 

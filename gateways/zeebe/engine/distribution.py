@@ -7,7 +7,6 @@ from pathlib import Path
 
 from gateways.zeebe.engine.checksums import Checksum, beside, digest_of, matches, pinned
 from gateways.zeebe.engine.config import EngineConfig
-from gateways.zeebe.engine.download import download_archive, published_checksum
 from gateways.zeebe.engine.errors import EngineError
 from gateways.zeebe.engine.locks import exclusive
 from gateways.zeebe.engine.reporter import StartReporter
@@ -25,6 +24,8 @@ def installed_distribution(config: EngineConfig, reporter: StartReporter) -> Pat
 
 
 def _from_repository(config: EngineConfig, reporter: StartReporter) -> Path:
+    from gateways.zeebe.engine.download import download_archive, published_checksum  # slow, and seldom needed
+
     staging = _fresh_staging(config)
     try:
         expected = published_checksum(config, staging, reporter)

@@ -11,8 +11,9 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from persistence.database.engine import PoolLimits, open_database
+from persistence.database.revision import is_new_enough
 from persistence.database.trouble import DatabaseError
-from persistence.migrations import MIGRATING, MIGRATORS, is_new_enough, migrate
+from persistence.migrations import MIGRATING, MIGRATORS, migrate
 from persistence.tables import retry_decisions
 from tests.contract.persistence.filling import fill, tables
 from tests.support.databases import Postgres

@@ -13,8 +13,9 @@ from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from persistence.database.engine import open_database
+from persistence.database.revision import is_new_enough, newest_revision
 from persistence.database.trouble import DatabaseError
-from persistence.migrations import alembic_config, is_new_enough, migrate
+from persistence.migrations import alembic_config, migrate
 from persistence.tables import claims, metadata
 from tests.contract.persistence.filling import counts, fill, tables
 
@@ -83,6 +84,7 @@ async def test_every_revision_goes_up_down_and_up_again_over_rows_that_stay(empt
     async with empty.connect() as connection:
         await connection.run_sync(climb)
         assert await connection.run_sync(drift) == []
+        assert await connection.run_sync(lambda c: revisions(c)[-1]) == newest_revision()
     assert await is_new_enough(empty)
 
 

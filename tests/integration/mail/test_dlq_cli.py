@@ -9,8 +9,9 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.mail.mail import MailState
+from persistence.repositories.mails import mail_context
 from persistence.store import Store
-from tests.support.mails import a_dead_letter, a_mail, keep_dead
+from tests.support.mails import CIPHER, a_dead_letter, a_mail, keep_dead
 from tests.support.terminal import Terminal, terminal
 
 __all__ = ["terminal"]
@@ -129,6 +130,31 @@ async def test_show_tells_all_but_what_the_mail_was_to_say(terminal: Terminal, s
     assert "number-1@" not in out
     code, _, err = await terminal.run("dlq", "show", "nobody's")
     assert (code, "There is no dead letter nobody's" in err) == (1, True)
+
+
+@on_sqlite
+async def test_show_says_what_helps_and_by_which_setting(terminal: Terminal, store: Store) -> None:
+    [dead] = await keep_dead(store, [1], last_failure_code="535")
+    _, out, _ = await terminal.run("dlq", "show", dead)
+    assert "MAIL_SMTP_PASSWORD" in out
+    assert f"`reenvio dlq redrive {dead}`" in out
+
+
+async def test_what_the_server_said_is_shown_to_those_who_say_why_and_that_is_on_record(
+    terminal: Terminal, store: Store, database: AsyncEngine
+) -> None:
+    [dead] = await keep_dead(store, [1])
+    said = CIPHER.encrypt("421 Maria da Silva\x1b[2J is on leave", context=mail_context(dead))
+    await store.run(lambda tx: tx.mails.save(a_mail(1, state=MailState.FAILED, attempts=5, said=said)))
+    assert "Maria" not in (await terminal.run("dlq", "show", dead))[1]
+    code, _, err = await terminal.run("dlq", "show", dead, "--with-data")
+    assert (code, "--reason" in err) == (2, True)
+    code, out, _ = await terminal.run("dlq", "show", dead, "--with-data", *WHY)
+    assert code == 0
+    assert "421 Maria da Silva" in out
+    assert "\x1b" not in out
+    assert "number-1@hospital.example" in out
+    assert await orders(database) == [(f"dlq show {dead}", WHY[1])]
 
 
 async def test_an_export_has_the_eleven_fields_and_keeps_the_data_sealed(

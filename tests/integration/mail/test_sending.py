@@ -13,6 +13,7 @@ from domain.mail.codes import MailFailure, OwnCode
 from domain.mail.mail import MAIL_LIFE, MailContent, MailState, outbox_id
 from domain.mail.retry import PROFILES, wait_after
 from domain.mail.sending import MailNotSent
+from domain.redaction import redact
 from gateways.practice.mail_server import DropMail, Mailbox, MailStep, Reply, StallMail, TakeInSilence
 from persistence.repositories.mails import mail_context
 from persistence.store import Store
@@ -335,7 +336,11 @@ async def test_who_sends_here_is_told_of_a_mail_that_a_process_asks_for(store: S
 async def test_a_request_that_does_not_fit_is_an_incident(store: Store, wrong: dict[str, str]) -> None:
     async with mail_stage(store, Mailbox()) as stage:
         good: dict[str, Any] = {"recipientGroup": "OPERATIONS", "template": "permanent-error"}
-        assert isinstance(await stage.run("queue-email", **(good | wrong)), Incident)
+        refused = await stage.run("queue-email", **(good | wrong))
+    assert isinstance(refused, Incident)
+    assert redact(refused.message) == refused.message, "it reaches people as it is"
+    assert next(iter(wrong)) in refused.message
+    assert refused.message.endswith("in Operate, then retry.")
 
 
 async def test_no_address_and_no_word_of_a_server_is_kept_or_logged_in_clear(

@@ -1,5 +1,8 @@
 """The command line never shows a traceback: what we foresee ends in one line of advice."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from tests.support.command_line import reenvio
-from workers.cli.app import TARGETS, build
+from workers.cli.app import TABLE, build, load
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,11 @@ from workers.cli.app import TARGETS, build
         (["migrate"], {"DATABASE_URL": "sqlite+aiosqlite:////dev/null/reenvio.db"}, "DATABASE_URL"),
         (["migrate"], {"DATABASE_URL": "sqlite+aiosqlite:////dev"}, "cannot be opened"),
         (["work"], {"ENGINE_GRPC_PORT": "many"}, "ENGINE_GRPC_PORT"),
+        (
+            ["up"],
+            {"PRACTICE_PAYER": "true", "MAIL_SMTP_HOST": "mail.example", "ENGINE_ARCHIVE": "/nowhere"},
+            "MAIL_TO_OPERATIONS is not set",
+        ),
     ],
 )
 def test_trouble_ends_in_one_line_that_says_what_to_do(
@@ -56,15 +64,50 @@ def every_command(command: Any, *path: str) -> Iterator[tuple[str, ...]]:
         return
     context = Context(command)
     for name in command.list_commands(context):
-        yield from every_command(command.get_command(context, name), *path, name)
+        yield from every_command(command.resolve_command(context, [name])[1], *path, name)
 
 
 COMMANDS = list(every_command(get_command(build())))
 
 
 def test_no_command_is_left_out_of_the_walk() -> None:
-    assert {path[0] for path in COMMANDS} == set(TARGETS)
+    assert {path[0] for path in COMMANDS} == set(TABLE)
     assert {("claim", "protocol"), ("payer", "resume"), ("retention", "hold")} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_lists_say_of_a_command_what_it_says_of_itself(name: str) -> None:
+    assert load(name, TABLE[name].target).help.splitlines()[0] == TABLE[name].help
+
+
+IMPORTED = """
+import sys
+from workers.cli import main
+sys.argv[1:] = {}
+try:
+    main()
+except SystemExit:
+    print(*sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needless"),
+    [
+        (["--help"], {"sqlalchemy", "pydantic", "grpc", "lxml", "structlog", "workers.config.settings"}),
+        (["claim", "list"], {"alembic", "jgo", "redis"}),
+        (["claim", "submit", "nothing.xml"], {"alembic", "jgo", "redis"}),
+    ],
+    ids=["help", "claim list", "claim submit"],
+)
+def test_a_command_imports_nothing_that_it_does_not_need(
+    tmp_path: Path, arguments: list[str], needless: set[str]
+) -> None:
+    reenvio(tmp_path, "migrate")
+    environment = {**os.environ, "REENVIO_HOME": str(tmp_path), "PRACTICE_PAYER": "true"}
+    run = [sys.executable, "-c", IMPORTED.format(arguments)]
+    done = subprocess.run(run, capture_output=True, text=True, env=environment, check=True)
+    assert not needless & set(done.stdout.split())
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)

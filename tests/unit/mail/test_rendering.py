@@ -78,3 +78,8 @@ def test_a_text_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "hello.pt.toml").write_text("subject = 7", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"MAIL_TEMPLATES: hello\.pt\.toml"):
         read_texts(tmp_path)
+
+
+def test_a_folder_of_texts_that_is_not_there_is_told_before_mail_dies_of_it(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="MAIL_TEMPLATES"):
+        read_texts(tmp_path / "texts")

@@ -9,7 +9,6 @@ from sqlalchemy import ColumnElement, Select, and_, distinct, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.catalog import ErrorClassification
-from domain.decision import Cause
 from domain.kpis.periods import Period
 from persistence.tables import claims, first_rounds
 from persistence.tables import retry_decisions as decisions
@@ -22,7 +21,7 @@ BY_CLASS = and_(
 )
 PERMANENT = GAVE_UP & BY_CLASS
 EXHAUSTED = GAVE_UP & or_(decisions.c.cause.is_not(None), ~BY_CLASS)
-BY_DEADLINE = GAVE_UP & (decisions.c.cause == Cause.DEADLINE)
+NOBODY = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +71,8 @@ class ControlReports:
     async def by_payer(self, period: Period) -> Sequence[FailureCount]:
         """Failures by payer, the most first."""
         payer = claims.c.payer_id
-        query = _failures(func.coalesce(payer, "-")).outerjoin(
-            claims, claims.c.claim_id == decisions.c.claim_id
-        )
-        return await self._failures(query.where(_during(period)).group_by(func.coalesce(payer, "-")))
+        query = _failures(payer).outerjoin(claims, claims.c.claim_id == decisions.c.claim_id)
+        return await self._failures(query.where(_during(period)).group_by(payer))
 
     async def retries_needed(self, period: Period) -> Sequence[tuple[int, int]]:
         """How many claims were recovered by their first retry, their second and so on."""
@@ -102,7 +99,8 @@ class ControlReports:
         return [GivenUpClaim(*row) for row in await self._connection.execute(query)]
 
     async def _failures(self, query: Select[Any]) -> Sequence[FailureCount]:
-        found = [FailureCount(*row) for row in await self._connection.execute(query)]
+        rows = await self._connection.execute(query)
+        found = [FailureCount(name or NOBODY, *numbers) for name, *numbers in rows]
         return sorted(found, key=lambda one: (-one.decisions, one.name))
 
 

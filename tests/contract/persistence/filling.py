@@ -27,6 +27,10 @@ SPECIAL: Mapping[str, Callable[[int], object]] = {
     "mails.dead_lettered_at": lambda n: NOW - n * APART if n % 500 else None,
     "dead_letters.failed_attempts": lambda n: n + 1,
     "submission_attempts.result": lambda n: None if n % 20 else {"complete": {}},
+    "retry_decisions.cause": lambda n: None if n % 20 else "RETRIES",
+    "first_rounds.given_up": lambda n: None if n % 20 else "RETRIES",
+    "kpi_snapshots.kpi": lambda _: "success_after_retry",
+    "kpi_snapshots.frequency": lambda n: "week" if n % 2 else "day",
     "audit_anchors.day": lambda n: (NOW - timedelta(days=2_000 + n)).date(),
 }
 USUAL: Mapping[type, Callable[[int], object]] = {

@@ -52,20 +52,25 @@ class Standstills:
         ]
 
     async def _mails(self, before: datetime, limit: int) -> Sequence[Late]:
-        """Those that are being sent, or should have been tried again; one in its queue is not late yet."""
+        """Those that are being sent, or should have been tried again; one in its queue is not late yet.
+
+        One whose day is over dies by the look that finds lost mail.
+        """
         tried = or_(mails.c.sending_until.is_not(None), mails.c.last_failure_at < before - MAIL_WAITS)
-        late = (mails.c.state == MailState.PENDING) & (mails.c.job_until < before) & tried
+        alive = (mails.c.state == MailState.PENDING) & (mails.c.expires_at > before)
+        late = alive & (mails.c.job_until < before) & tried
         query = select(mails).where(late).order_by(mails.c.job_until).limit(limit)
         return [
             Late(StandingKind.MAIL, row.outbox_id, row.job_until, _job(row, before))
             for row in await self._connection.execute(query)
         ]
 
-    async def last_move(self, now: datetime) -> datetime | None:
-        """When a claim was last seen to be worked on, or a mail to leave."""
-        worked_on = select(claims.c.updated_at).where(claims.c.state != ClaimState.RECEIVED)
+    async def last_move(self, since: datetime) -> datetime | None:
+        """When a claim was last worked on, or a mail left, if any was since a moment."""
+        moved_since = (claims.c.state != ClaimState.RECEIVED) & (claims.c.updated_at > since)
+        worked_on = select(claims.c.updated_at).where(moved_since)
         moved = await self._connection.scalar(worked_on.order_by(claims.c.updated_at.desc()).limit(1))
-        left = select(func.max(mails.c.sent_at)).where(mails.c.enqueued_at > now - MAIL_LIFE)
+        left = select(func.max(mails.c.sent_at)).where(mails.c.enqueued_at > since - MAIL_LIFE)
         moments = [moment for moment in (moved, await self._connection.scalar(left)) if moment]
         return max(moments, default=None)
 

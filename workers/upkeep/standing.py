@@ -91,7 +91,8 @@ class StandingWatch:
     async def _found(self, tx: Transaction, now: datetime) -> Sequence[Found]:
         late = await tx.standstills.late(now - self.late_after, MOST)
         known = await tx.standstills.lock_all()
-        look = Look(now, await tx.standstills.last_move(now) if late else None)
+        since = min((one.healed_at or one.seen_at for one in known.values()), default=now)
+        look = Look(now, await tx.standstills.last_move(since) if known else None)
         after = [judge(one, known.get((one.kind, one.subject)), look) for one in late]
         await tx.standstills.forget(sorted({*known} - {one.key for one in after}))
         await tx.standstills.keep(one for one in after if known.get(one.key) != one)

@@ -1,9 +1,9 @@
 """redrive-dead-letters: one step of the automatic redrive; the process holds the waits between waves."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from pydantic import AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, Field
 
 from bpmn.names import JobType, Variable
 from domain.mail.redrive import RedriveTerms
@@ -14,13 +14,22 @@ from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Outcome
 
 
+def _in_the_calendar(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("must be a moment that the calendar has") from error
+
+
 class RedriveInput(JobInput):
     """The wave that was sent last; nothing at the beginning."""
 
     redrive_code: ShortText | None = None
     redrive_wave: Count | None = None
     redrive_size: Count | None = None
-    redrive_since: Annotated[AwareDatetime, Field(strict=False)] | None = None
+    redrive_since: Annotated[AwareDatetime, Field(strict=False), AfterValidator(_in_the_calendar)] | None = (
+        None
+    )
 
     def wave(self) -> SentWave | None:
         """The same as a value."""

@@ -60,3 +60,16 @@ async def test_an_assignment_within_the_half_hour_writes_nothing(store: Store) -
     await assigned(store, "a", after=TOUCHED_EVERY - timedelta(seconds=1))
     lane = await store.look(lambda tx: tx.mail_lanes.assign("a", LANES, now=later(minutes=29)))
     assert (await store.look(lambda tx: tx.mail_lanes.holders()))[lane] == "a"
+
+
+async def test_lanes_that_a_clock_years_ahead_gave_away_go_to_the_next_and_their_own_keep_them(
+    store: Store,
+) -> None:
+    years = timedelta(days=3650)
+    first = await assigned(store, "company-0", after=years)
+    for number in range(1, LANES):
+        await assigned(store, f"company-{number}", after=years)
+    assert await assigned(store, "company-0") == first
+    late = await assigned(store, "late")
+    holders = await store.look(lambda tx: tx.mail_lanes.holders())
+    assert (holders[late], holders[first]) == ("late", "company-0")

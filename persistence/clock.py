@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TimeReading:
     """What the database said, and what this machine's clock and its count of seconds said then."""
 
     database: datetime
@@ -67,7 +67,7 @@ class DatabaseClock:
         self._machine = machine
         self._tolerance = tolerance
         self._seconds = seconds
-        self._reading: Reading | None = None
+        self._reading: TimeReading | None = None
         self._ask_after = float("-inf")
         self._is_warned = False
         self._alone = asyncio.Lock()
@@ -79,14 +79,14 @@ class DatabaseClock:
             reading = await self._read_again(reading)
         return reading.database + self._since(reading)
 
-    def _since(self, reading: Reading) -> timedelta:
+    def _since(self, reading: TimeReading) -> timedelta:
         return timedelta(seconds=self._seconds() - reading.counted)
 
-    async def _is_stale(self, reading: Reading) -> bool:
+    async def _is_stale(self, reading: TimeReading) -> bool:
         moved = await self._machine.now() - reading.machine - self._since(reading)
         return self._since(reading) > FRESH or abs(moved) > LEAP
 
-    async def _read_again(self, seen: Reading | None) -> Reading:
+    async def _read_again(self, seen: TimeReading | None) -> TimeReading:
         """One asks for all who want to know at the same time."""
         async with self._alone:
             known = self._reading
@@ -101,14 +101,14 @@ class DatabaseClock:
                 return known
             return self._reading
 
-    async def _read(self) -> Reading:
+    async def _read(self) -> TimeReading:
         begun = self._seconds()
         said = await self._ask()
-        reading = Reading(said, await self._machine.now(), (begun + self._seconds()) / 2)
+        reading = TimeReading(said, await self._machine.now(), (begun + self._seconds()) / 2)
         self._warn(reading)
         return reading
 
-    def _warn(self, reading: Reading) -> None:
+    def _warn(self, reading: TimeReading) -> None:
         """Say it once when a difference begins, and once when it is over."""
         is_apart = abs(reading.ahead) > self._tolerance
         if is_apart != self._is_warned:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer import Context
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -108,8 +109,7 @@ def test_every_command_of_the_runbook_exists_and_is_understood(command: str) -> 
     found: Any = get_command(build())
     name, *arguments = shlex.split(command)
     while isinstance(found, TyperGroup) and arguments:
-        name, *arguments = arguments
-        found = found.get_command(None, name)  # type: ignore[arg-type]  # ours needs no context
+        name, found, arguments = found.resolve_command(Context(found), arguments)
     assert found is not None, f"there is no {name}"
     if not isinstance(found, TyperGroup):
         found.make_context(name, arguments)  # reads the arguments, and does nothing

@@ -166,6 +166,8 @@ class Variable(StrEnum):
     PROCESSED_COUNT = "processedCount"
     RESOLVED_JOB = "resolvedJobKey"  # local to a task that a person began again: the job it goes on from
 
+    TRACEPARENT = "traceparent"  # where traces are on: the W3C trace context of the claim
+
 
 CANCELLED_END = "End_ClaimCancelled"
 """Where SUB_06 ends a claim that a person cancels."""

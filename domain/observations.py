@@ -20,6 +20,8 @@ class DecisionMade:
     job_key: int
     process_instance_key: int
     seconds: float
+    is_at_maximum: bool = False
+    """Of a retry: whether its wait before jitter is the longest there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +87,28 @@ class MailAttempted:
     wait: timedelta | None = None
     is_buried: bool = True
     """Of one that died: whether the dead letters had room."""
+    cause: str | None = None
+    """Of one that died: what ended it."""
+    came_back: bool = False
+    """Of one that died: whether its letter lay there before, and was sent again in vain."""
+
+    @property
+    def is_new_letter(self) -> bool:
+        """Of one that died: whether there is a dead letter more."""
+        return self.is_buried and not self.came_back
 
 
-Observation = DecisionMade | InputRejected | ClaimSent | PayerMoved | OperationRepeated | MailAttempted
+@dataclass(frozen=True, slots=True)
+class LetterMovedIn:
+    """A mail that had found the dead letters full became one when there was room."""
+
+    company_id: str
+    code: str | None
+
+
+Observation = (
+    DecisionMade | InputRejected | ClaimSent | PayerMoved | OperationRepeated | MailAttempted | LetterMovedIn
+)
 Observe = Callable[[Observation], None]
 
 

@@ -98,7 +98,9 @@ class DatabaseClock:
         """Say it once when a difference begins, and once when it is over."""
         is_apart = abs(reading.ahead) > self._tolerance
         if is_apart != self._is_warned:
-            told = {"database": reading.database.isoformat(), "machine": reading.machine.isoformat()}
-            level, event = ("warning", "clocks_disagree") if is_apart else ("info", "clocks_agree")
-            getattr(log, level)(event, **told, counts="database")
+            database, machine = reading.database.isoformat(), reading.machine.isoformat()
+            if is_apart:
+                log.warning("clocks_disagree", database=database, machine=machine, counts="database")
+            else:
+                log.info("clocks_agree", database=database, machine=machine, counts="database")
         self._is_warned = is_apart

@@ -32,6 +32,7 @@ from persistence.database.trouble import (
     may_pass,
     reachable,
 )
+from persistence.database.watch import Access, Watch, unwatched
 from persistence.decision_log import DecisionLog
 from persistence.export import Export
 from persistence.repositories.attempts import Attempts
@@ -41,6 +42,7 @@ from persistence.repositories.control_reports import ControlReports
 from persistence.repositories.dead_letters import DeadLetters
 from persistence.repositories.decisions import Decisions
 from persistence.repositories.draft import DecisionDraft, Recorded
+from persistence.repositories.figures import Figures
 from persistence.repositories.first_rounds import FirstRounds
 from persistence.repositories.free_texts import FreeTexts
 from persistence.repositories.guides import Guides
@@ -58,6 +60,7 @@ from persistence.repositories.operator_orders import OperatorOrders
 from persistence.repositories.outbox import Outbox
 from persistence.repositories.payers import Payers
 from persistence.repositories.payloads import Payloads
+from persistence.repositories.policies import Policies
 from persistence.repositories.reviews import Notices, Reviews
 from persistence.repositories.sealed import SealedValues
 from persistence.retention import ExpiredRecords
@@ -100,6 +103,7 @@ class Transaction:
         self.expired = ExpiredRecords(connection)
         self.export = Export(connection)
         self.first_rounds = FirstRounds(connection)
+        self.figures = Figures(connection)
         self.free_texts = FreeTexts(connection)
         self.guides = Guides(connection)
         self.holds = LegalHolds(connection, self.notes)
@@ -117,6 +121,7 @@ class Transaction:
         self.outbox = Outbox(connection)
         self.payers = Payers(connection)
         self.payloads = Payloads(connection)
+        self.policies = Policies(connection)
         self.rejections = Rejections(connection, seals)
         self.reviews = Reviews(connection)
         self.sealed = SealedValues(connection)
@@ -141,18 +146,24 @@ class Store:
         *,
         seconds: Callable[[], float] = time.monotonic,
         turns: asyncio.Lock | None = None,
+        watch: Watch = unwatched,
     ) -> None:
-        """`turns` orders the writers of a database that takes one at a time."""
+        """`turns` orders the writers of a database that takes one at a time; `watch` sees every access."""
         self._engine = engine
         self._turns = turns or asyncio.Lock()
         self._seals = seals
         self._seconds = seconds
-        self._decisions = GroupCommit(self._record, key=lambda draft: draft.claim_id)
+        self.watch = watch
+        self._decisions = GroupCommit(self._record, key=lambda draft: draft.claim_id, watch=watch)
         self._refusal: RefusedWrite | None = None
 
     def sealed_with(self, seals: Seals) -> "Store":
         """The same database, whose audit events are sealed and checked by these keys."""
-        return Store(self._engine, seals, seconds=self._seconds, turns=self._turns)
+        return Store(self._engine, seals, seconds=self._seconds, turns=self._turns, watch=self.watch)
+
+    def watched_by(self, watch: Watch) -> "Store":
+        """The same database, seen by another."""
+        return Store(self._engine, self._seals, seconds=self._seconds, turns=self._turns, watch=watch)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -177,7 +188,7 @@ class Store:
 
         The work may run more than once, so it must do nothing but use its transaction.
         """
-        with self._noted():
+        with self._noted(), self.watch(Access.WRITE):
             return await self._tried(work, self.transaction)
 
     async def run_until_written(self, work: Work[Result]) -> Result:
@@ -192,7 +203,7 @@ class Store:
 
     async def look(self, work: Work[Result]) -> Result:
         """Like `run` for work that only reads: it waits for no writer."""
-        with reachable():
+        with reachable(), self.watch(Access.READ):
             return await self._tried(work, self.reading)
 
     async def _tried(self, work: Work[Result], opened: Opened) -> Result:
@@ -211,7 +222,7 @@ class Store:
             return await self._decisions.add(draft)
 
     async def _record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
-        with self._noted():  # here too: whoever asked may have stopped waiting
+        with self._noted(), self.watch(Access.WRITE):  # noted here too: who asked may have stopped waiting
             return await self._tried(lambda tx: tx.decision_log.record(drafts), self.transaction)
 
     @contextmanager

@@ -48,10 +48,11 @@ class MailOver:
 
 @dataclass(frozen=True, slots=True)
 class MailDied:
-    """The mail, FAILED, and why."""
+    """The mail, FAILED, and why; `came_back`: its letter lay there before, and was sent again in vain."""
 
     mail: Mail
     move: MoveToDeadLetters
+    came_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from gateways.tiss.outcomes import CancelOutcome, StatusOutcome
 from gateways.tiss.parties import Payer, Provider
 from gateways.tiss.payer_text import payer_text
 from gateways.tiss.settings import PayerSettings
-from gateways.tiss.transport import Line, MayLeave, Request, at_any_time
+from gateways.tiss.transport import Asking, MayLeave, Request, at_any_time
 from gateways.tiss.validation import Schemas, Violation, listed, unwritable
 
 _NOT_SENT = "FAULT:SchemaInvalido"
@@ -71,7 +71,7 @@ class TissClient:
     def __init__(
         self,
         payer: PayerSettings,
-        line: Line,
+        line: Asking,
         schemas: Schemas,
         *,
         listener: ExchangeListener | None = None,

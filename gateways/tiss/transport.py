@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
+from typing import Protocol
 
 import httpx
 
@@ -98,6 +99,13 @@ def open_http(payer: PayerSettings) -> httpx.AsyncClient:
         follow_redirects=False,
         trust_env=False,
     )
+
+
+class Asking(Protocol):
+    """Asks one payer; what payers and networks do is a reply, never an exception."""
+
+    async def ask(self, request: Request) -> Reply:
+        """Send once."""
 
 
 class Line:

@@ -1,11 +1,13 @@
 """Group commit: work that arrives while a commit runs shares the next one."""
 
 import asyncio
+import contextvars
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
 from persistence.database.trouble import may_pass
+from persistence.database.watch import Access, Watch, unwatched
 
 Work = TypeVar("Work")
 Answer = TypeVar("Answer")
@@ -34,14 +36,19 @@ class GroupCommit(Generic[Work, Answer]):
         linger: float = 0.0,
         limit: int = GROUP_LIMIT,
         on_idle: Callable[[], None] = lambda: None,
+        watch: Watch = unwatched,
     ) -> None:
-        """`linger` is how many seconds the first of a group waits for others to join it."""
+        """`linger` is how many seconds the first of a group waits for others to join it.
+
+        `watch` sees each caller's wait. The commit is nobody's alone: it runs in no caller's context.
+        """
         self._commit = commit
         self._key = key
         self._parts = parts
         self._linger = linger
         self._limit = limit
         self._on_idle = on_idle
+        self._watch = watch
         self._waiting: deque[tuple[Work, asyncio.Future[Answer]]] = deque()
         self._carrier: asyncio.Task[None] | None = None
 
@@ -50,8 +57,9 @@ class GroupCommit(Generic[Work, Answer]):
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((work, answer))
         if self._carrier is None or self._carrier.done():
-            self._carrier = asyncio.create_task(self._carry())
-        return await answer
+            self._carrier = asyncio.create_task(self._carry(), context=contextvars.Context())
+        with self._watch(Access.SHARED_WRITE):
+            return await answer
 
     async def _carry(self) -> None:
         while self._waiting:

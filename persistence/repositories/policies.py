@@ -1,8 +1,8 @@
 """Policies as they were when they decided, so that an auditor can decide again."""
 
 import json
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -18,6 +18,20 @@ from domain.policy import EmptyError, GiveUp, Policy, Profile, RuleIds, Shape
 from persistence.database.canonical import canonical
 from persistence.database.dialect import insert_into
 from persistence.tables import policies
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSchedule:
+    """By which limits a profile spaced retries, and in which words it said so."""
+
+    profile: str
+    reason: str
+    limits: RetryLimits
+
+    def has_said(self, reason: str, attempt: int) -> bool:
+        """Whether a decision's reason is of this profile."""
+        said = self.reason.replace("{attempt}", str(attempt)).replace("{limit}", str(self.limits.max_retries))
+        return reason == said or reason.startswith(f"{said} ")
 
 
 class Policies:
@@ -41,6 +55,18 @@ class Policies:
         query = select(policies.c.document).where(policies.c.policy_version == f"{version}/{profile}")
         found = await self._connection.scalar(query)
         return None if found is None else restored(found)
+
+    async def schedules(self, versions: Iterable[str]) -> Mapping[str, Sequence[KeptSchedule]]:
+        """The schedules of decisions' policies, one for each profile that decided by them."""
+        return {version: [one async for one in self._schedules(version)] for version in set(versions)}
+
+    async def _schedules(self, version: str) -> AsyncIterator[KeptSchedule]:
+        first, last = f"{version}/", f"{version}0"  # whatever follows the slash
+        mine = (policies.c.policy_version >= first) & (policies.c.policy_version < last)
+        for text in await self._connection.scalars(select(policies.c.document).where(mine)):
+            kept = json.loads(text)
+            profile = kept["profile"]
+            yield KeptSchedule(profile["name"], profile["reason"], RetryLimits(**kept["limits"]))
 
 
 def _row(policy: Policy, now: datetime) -> dict[str, object]:

@@ -67,6 +67,14 @@ AIMS = (
         at_least=True,
         ours=Name.DECISION_POSTGRESQL,
     ),
+    Aim(
+        "jobs/s with all telemetry on >= 0.95 x off",
+        (Name.TELEMETRY_OFF,),
+        _speed,
+        0.95,
+        at_least=True,
+        ours=Name.TELEMETRY_ON,
+    ),
 )
 
 

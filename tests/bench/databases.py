@@ -16,9 +16,9 @@ SHIPPED = Path(persistence.__file__).with_name("postgresql.conf")
 
 
 @asynccontextmanager
-async def sqlite_database(folder: Path) -> AsyncIterator[str]:
+async def sqlite_database(folder: Path, name: str = "bench") -> AsyncIterator[str]:
     """The address of a fresh SQLite file."""
-    url = sqlite_url(folder / "bench.db")
+    url = sqlite_url(folder / f"{name}.db")
     await migrate_database(Settings(database_url=url))
     yield url
 

@@ -9,8 +9,8 @@ for one, and what the daily process counts anew. Each value is compared with pla
 import argparse
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -34,7 +34,8 @@ from workers.upkeep.kpis import fill_in, take_snapshot
 ZONE = ZoneInfo("America/Sao_Paulo")
 NOW = BEGIN + timedelta(days=DAYS + 2)
 ROUNDS = 5
-DATABASES = {"sqlite": sqlite_database, "postgresql": postgresql_database}
+Opened = Callable[[Path], AbstractAsyncContextManager[str]]
+DATABASES: dict[str, Opened] = {"sqlite": sqlite_database, "postgresql": postgresql_database}
 
 
 def main() -> None:

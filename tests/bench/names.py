@@ -15,6 +15,14 @@ class Name(StrEnum):
     ANSWER = "reenvio-answer"
     DECISION_SQLITE = "reenvio-decision-sqlite"
     DECISION_POSTGRESQL = "reenvio-decision-postgresql"
+    TELEMETRY_OFF = "reenvio-telemetry-off"
+    METRICS_ON = "reenvio-metrics-on"
+    TELEMETRY_ON = "reenvio-telemetry-on"
+
+
+TELEMETRY = (Name.TELEMETRY_OFF, Name.METRICS_ON, Name.TELEMETRY_ON)
+"""The same decision on SQLite: watched by nobody, counted, and counted, traced and logged."""
+USUAL = tuple(name for name in Name if name not in TELEMETRY)
 
 
 IN_WORDS = {
@@ -27,4 +35,7 @@ IN_WORDS = {
     Name.ANSWER: "Reenvio, a decision's answer",
     Name.DECISION_SQLITE: "Reenvio, decision on SQLite",
     Name.DECISION_POSTGRESQL: "Reenvio, decision on PostgreSQL",
+    Name.TELEMETRY_OFF: "Reenvio, telemetry off",
+    Name.METRICS_ON: "Reenvio, metrics",
+    Name.TELEMETRY_ON: "Reenvio, metrics, traces, logs",
 }

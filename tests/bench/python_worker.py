@@ -14,11 +14,12 @@ from pyzeebe import ZeebeWorker, create_insecure_channel
 from domain.inputs import PAYER_ID, VARIABLES
 from gateways.clock import WallClock
 from gateways.zeebe.connection import Plaintext, open_channel
-from tests.bench.names import Name
+from tests.bench.names import TELEMETRY, Name
 from tests.support.builders import draft
 from workers.app.cluster import Cluster
-from workers.app.composition import running
+from workers.app.composition import App, running
 from workers.app.logs import configure_logs
+from workers.app.measuring import measured
 from workers.config.settings import read_settings
 from workers.jobs.decisions import analyze_retry
 from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
@@ -28,6 +29,7 @@ HELD = 256
 BATCH = 128
 GENTLY_HELD, GENTLE_BATCH = 64, 32  # few enough that the broker does not refuse its polls
 POLL_PAUSE_SECONDS = 0.005
+SCRAPE_SECONDS = 5.0
 DECIDED = from_json(draft(profile="RN-BIL-005", count=1).result)
 Serve = Callable[[str], Awaitable[None]]
 
@@ -92,6 +94,32 @@ async def decision(address: str) -> AsyncIterator[Serve]:
         yield serve
 
 
+@asynccontextmanager
+async def watched_decision(address: str) -> AsyncIterator[Serve]:
+    """The same as a worker has it: in its spans, told to its listeners, gauges read, metrics asked for."""
+    settings = read_settings()
+    configure_logs(settings.logs.level, "json")
+    async with running(settings, Cluster(Plaintext(address), WallClock())) as app, measured(app):
+        handler = app.watched(analyze_retry(app.services()))
+
+        async def serve(job_type: str) -> None:
+            served = replace(handler, type=job_type, at_once=HELD)
+            options = WorkerOptions("bench", random.Random(), listener=app.listener)
+            await Worker(app.channel, [served], options).run(asyncio.Event())
+
+        async with asyncio.TaskGroup() as group:
+            scraping = group.create_task(_scraped(app))
+            yield serve
+            scraping.cancel()
+
+
+async def _scraped(app: App) -> None:
+    """As Prometheus asks; more often, because a round is short."""
+    while True:
+        await asyncio.sleep(SCRAPE_SECONDS)
+        await asyncio.to_thread(app.metering.metrics.exposition)
+
+
 async def _nothing() -> None:
     """A handler for pyzeebe."""
 
@@ -113,7 +141,7 @@ OPEN: dict[Name, Callable[[str], AbstractAsyncContextManager[Serve]]] = {
     Name.ANSWER: ours((*VARIABLES, PAYER_ID), _answer),
     Name.DECISION_SQLITE: decision,
     Name.DECISION_POSTGRESQL: decision,
-}
+} | dict.fromkeys(TELEMETRY, watched_decision)
 
 
 async def main(name: Name, address: str) -> None:

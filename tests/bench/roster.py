@@ -3,19 +3,30 @@
 import asyncio
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from gateways.zeebe.engine import EngineConfig
+from tests.bench.collector import collecting
 from tests.bench.contender import Contender
 from tests.bench.databases import postgresql_database, server, sqlite_database
 from tests.bench.java_client import NoJavaError, java_program
-from tests.bench.names import Name
+from tests.bench.names import TELEMETRY, Name
 
 _JAVA_MODES = {Name.JAVA_POLLING: "polling", Name.JAVA_STREAMING: "streaming"}
-_DATABASES = {Name.DECISION_SQLITE: sqlite_database, Name.DECISION_POSTGRESQL: postgresql_database}
+_DATABASES: Mapping[Name, Callable[[Path], AbstractAsyncContextManager[str]]] = {
+    Name.DECISION_SQLITE: sqlite_database,
+    Name.DECISION_POSTGRESQL: postgresql_database,
+    **{name: partial(sqlite_database, name=name) for name in TELEMETRY},
+}
+_WATCHED = {
+    Name.TELEMETRY_OFF: {"METRICS_ENABLED": "false"},
+    Name.METRICS_ON: {"METRICS_ENABLED": "true"},
+    Name.TELEMETRY_ON: {"METRICS_ENABLED": "true", "METRICS_PUSH_SECONDS": "5", "LOG_LEVEL": "info"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +50,9 @@ async def roster(chosen: Collection[Name], address: str, config: EngineConfig) -
             if name in _DATABASES
         }
         durable = [_python(name, address, url) for name, url in urls.items()]
+        if Name.TELEMETRY_ON in urls:
+            collector = await stack.enter_async_context(collecting())
+            durable = [_sending(contender, collector) for contender in durable]
         java, missing = await asyncio.to_thread(_java, chosen, address, config)
         servers = tuple(pid for url in urls.values() if (pid := server(url)))
         everyone = {contender.name: contender for contender in (*simple, *java, *durable)}
@@ -46,9 +60,16 @@ async def roster(chosen: Collection[Name], address: str, config: EngineConfig) -
 
 
 def _python(name: Name, address: str, database_url: str | None = None) -> Contender:
-    environment = {"DATABASE_URL": database_url} if database_url else {}
+    environment = _WATCHED.get(name, {}) | ({"DATABASE_URL": database_url} if database_url else {})
     command = (sys.executable, "-m", "tests.bench.python_worker", name, address)
     return Contender(name, command, environment, slow=name is Name.PYZEEBE_DEFAULTS)
+
+
+def _sending(contender: Contender, collector: str) -> Contender:
+    if contender.name is not Name.TELEMETRY_ON:
+        return contender
+    sent = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector}
+    return replace(contender, environment={**contender.environment, **sent})
 
 
 def _java(

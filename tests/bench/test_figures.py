@@ -9,7 +9,7 @@ from tests.bench.fair_figures import Backlog, Run, figures, longest_run, missed
 from tests.bench.figures import Sample, Summary, figure, percentile, summarise
 from tests.bench.java_client import NoJavaError, find_jdk
 from tests.bench.measure import turns
-from tests.bench.names import IN_WORDS, Name
+from tests.bench.names import IN_WORDS, TELEMETRY, USUAL, Name
 from tests.bench.options import FULL, QUICK, read_options
 from tests.support.broker import jobs_in
 
@@ -118,7 +118,8 @@ def test_options_choose_contenders_and_sizes() -> None:
     assert options.only == (Name.OURS, Name.JAVA_POLLING)
     assert (options.sizes.jobs, options.sizes.warm_up, options.rounds) == (50, QUICK.warm_up, 1)
     assert read_options([]).sizes == FULL
-    assert read_options([]).only == tuple(Name)
+    assert read_options([]).only == USUAL
+    assert read_options(["--telemetry"]).only == TELEMETRY
 
 
 def test_with_cores_of_their_own_no_worker_shares_one_with_what_it_is_measured_against() -> None:

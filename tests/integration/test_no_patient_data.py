@@ -1,5 +1,6 @@
 """A dump of the whole database after a run with personal data in every text: none of it is in there."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from sqlalchemy import inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.testing import capture_logs
 
-from domain.submission import AccessDenied, AnswerLost, Failed, SendResult, Submission
+from domain.submission import AccessDenied, AnswerLost, Failed, PayerGateway, SendResult, Submission
+from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
@@ -20,9 +22,13 @@ from tests.support.foreign_texts import TEXTS
 from tests.support.intake_stage import DERIVED, intake_stage
 from tests.support.patients import CPF, DIGITS, ERROR, SECRETS, dump, patients_file
 from tests.support.services import services
+from tests.support.spans import KeptSpans
+from workers.app.correlation import correlated, naming_its_job
+from workers.app.observation_logs import log_observation
+from workers.app.observers import all_of
 from workers.claims.examination import ClaimFile
 from workers.jobs import all_handlers
-from workers.runtime import Job
+from workers.runtime import Job, JobHandler
 from workers.runtime.outcome import incident_of
 
 
@@ -64,7 +70,8 @@ async def test_no_personal_data_is_kept_in_clear(store: Store, database: AsyncEn
         await stage.intake.submit(ClaimFile(patients_file()))
         cipher = stage.intake.cipher
     await store.run(lambda tx: tx.holds.place(LegalHold(DERIVED, ERROR, NOW)))
-    handlers = all_handlers(services(store, payer=LeakyPayer(), clock=Noon(), cipher=cipher))
+    spans = KeptSpans()
+    handlers = traced(spans, store, cipher, LeakyPayer())
     types = ("submit-claim", "retry-submission-backoff", "analyze-retry", "open-review")
     for key in range(28):
         for handler in handlers:
@@ -79,25 +86,43 @@ async def test_no_personal_data_is_kept_in_clear(store: Store, database: AsyncEn
     kept = ("ANSWER_LOST", "FAILED", "ACCESS_DENIED", "payer_unavailable")
     assert all(word in everything for word in kept)
     assert [secret for secret in SECRETS if secret in everything] == []
+    assert {"payer send", "decision", "database write", "database read"} <= {
+        span.name for span in spans.all()
+    }
+    assert [secret for secret in SECRETS if secret in spans.text()] == []
+
+
+def traced(kept: KeptSpans, store: Store, cipher: Cipher, payer: PayerGateway) -> Sequence[JobHandler]:
+    """All handlers as a worker has them: in spans, and with their ids on what is logged."""
+    tracing, watched = kept.tracing, store.watched_by(kept.tracing.watch)
+    observe = all_of(tracing.observe, log_observation)
+    given = services(watched, payer=tracing.payer(payer), clock=Noon(), cipher=cipher, observe=observe)
+    handlers = [tracing.handler(handler, cipher) for handler in all_handlers(given)]
+    return [correlated(handler, cipher, tracing.trace_of) for handler in handlers]
 
 
 @pytest.mark.parametrize("error", TEXTS)
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
-async def test_no_word_of_a_foreign_text_reaches_engine_database_log_or_queue(
+async def test_no_word_of_a_foreign_text_reaches_engine_database_log_queue_or_trace(
     store: Store, database: AsyncEngine, error: str
 ) -> None:
     cipher = cipher_of(new_key("k1"))
     told: list[str] = []
-    leaky = services(store, payer=LeakyPayer(error), clock=Noon(), cipher=cipher)
-    with capture_logs() as logs:
-        for handler in all_handlers(leaky):
+    spans = KeptSpans()
+    with capture_logs(processors=[naming_its_job]) as logs:
+        for handler in traced(spans, store, cipher, LeakyPayer(error)):
             for key, given in enumerate(_everywhere(handler.type, error)):
                 job = Job(key * 100 + len(told), handler.type, "Task", key, 1, dict(HEADERS), given)
-                outcome = await handler.handle(job)
-                told.append(str(outcome))
-                if message := incident_of(outcome, 1):
-                    await handler.on_incident(job, message)
+                with handler.around(job):
+                    outcome = await handler.handle(job)
+                    told.append(str(outcome))
+                    if message := incident_of(outcome, 1):
+                        await handler.on_incident(job, message)
     everything = {"database": await dump(database), "engine": "\n".join(told), "logs": str(logs)}
+    everything |= {"traces": spans.text()}
+    own = [line for line in logs if line["event"] in ("claim_sent", "incident", "input_rejected")]
+    assert {line["event"] for line in own} == {"claim_sent", "incident", "input_rejected"}
+    assert all({"instance", "job", "trace_id"} <= line.keys() for line in own)
     assert {name: _found(text) for name, text in everything.items() if _found(text)} == {}
     async with store.reading() as tx:
         kept = [text.opened(cipher) for text in await tx.free_texts.of_claim(DERIVED)]
@@ -108,7 +133,7 @@ HEADERS = {"outcome": "CANCELLED", "recipientGroup": "REGISTRATION", "template":
 FREE = (
     *("claimId", "payerId", "deadline", "protocolNumber", "retryCount", "lastSubmissionTime"),
     *("submissionError", "submissionErrorCode", "retryReason"),
-    *("reviewReason", "recipientGroup", "responsibleTeam"),
+    *("reviewReason", "recipientGroup", "responsibleTeam", "traceparent"),
 )
 
 

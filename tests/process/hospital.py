@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 from pydantic import SecretStr
@@ -149,15 +150,15 @@ class Hospital:
 
 @asynccontextmanager
 async def open_hospital(
-    broker: engine.RunningEngine, engine_home: Path, folder: Path, database: str | None = None
+    broker: engine.RunningEngine, engine_home: Path, folder: Path, database: str | None = None, **others: Any
 ) -> AsyncIterator[Hospital]:
-    """A hospital on a running broker, with the given database or an SQLite file of its own."""
+    """A hospital on a running broker, with the given database or an SQLite file, and other settings."""
     clock = EngineClock(broker.management_url)
     async with simulated_payers(Scenario.model_validate(SCENARIO), clock) as simulator:
         endpoint = f'endpoint = "{simulator.url}/{PAYER}"'
         payers = payers_file(folder, f'[payers.{PAYER}]\n{endpoint}\nversion = "4.03.00"\n')
         address = database or sqlite_url(folder / "test.db")
-        settings = Settings(home=folder, database_url=address, payers=PayerFiles(file=payers))
+        settings = Settings(home=folder, database_url=address, payers=PayerFiles(file=payers), **others)
         await migrate_database(settings)
         made_cipher(folder)
         cluster = embedded(broker)

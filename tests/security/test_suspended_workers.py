@@ -15,7 +15,7 @@ from domain.payer_status import PayerLimits
 from domain.submission import Accepted, Submission
 from gateways.tiss.client import TissClient
 from gateways.tiss.judgement import Fenced, Reply
-from gateways.tiss.transport import Line, Request, open_line
+from gateways.tiss.transport import Asking, Request, open_line
 from persistence.clock import DatabaseClock
 from persistence.database.trouble import DatabaseError
 from persistence.encryption.cipher import Cipher
@@ -57,10 +57,10 @@ class MovedClock:
         return self.moment
 
 
-class SleepyLine(Line):
+class SleepyLine:
     """A line whose worker stands still before its next request, with all the clocks of its machine."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: Asking) -> None:
         self.line, self.reached, self.wakes = line, asyncio.Event(), asyncio.Event()
 
     async def ask(self, request: Request) -> Reply:

@@ -17,6 +17,7 @@ from tests.support.builders import NOW
 from tests.support.lanes import plain_lanes
 from tests.support.mails import CIPHER
 from tests.support.services import services
+from workers.app.observation_logs import log_observation
 from workers.jobs import all_handlers
 from workers.mail.queueing import MailQueue
 from workers.mail.recipients import Recipients
@@ -120,7 +121,7 @@ async def mail_stage(store: Store, mailbox: Mailbox, **changes: Any) -> AsyncIte
         renderer = Renderer(SENDER, whom, console_url="https://console.hospital.example")
         queue = MailQueue(store, CIPHER, engine.publish, "company-1")
         terms = AttemptTerms(profile, attempt_limit(seconds))
-        sender = MailSender(store, clock, CIPHER, gateway, renderer, queue, terms)
+        sender = MailSender(store, clock, CIPHER, gateway, renderer, queue, terms, log_observation)
         mail = MailServices(queue, sender, plain_lanes(store, clock), seconds)
         given = services(store, clock=clock, cipher=CIPHER, mail=mail)
         yield MailStage(store, mailbox, engine, clock, mail, all_handlers(given))

@@ -14,6 +14,7 @@ import workers.policy
 from workers.app import serving
 from workers.app.composition import migrate_database
 from workers.app.serving import relaying, reload_on_hangup, stop_on_signal
+from workers.app.telemetry.metering import bare_metering
 from workers.config.settings import Settings
 from workers.policy import PolicySource
 
@@ -77,7 +78,7 @@ async def test_a_relay_that_ends_by_itself_is_told_of_and_begun_again(
     monkeypatch.setattr(serving, "relay_to", lambda *_: relay)
     monkeypatch.setattr(serving, "FIRST_PAUSE", 0.01)
     with capture_logs() as logs:
-        async with relaying(settings):
+        async with relaying(settings, bare_metering(settings)):
             await asyncio.wait_for(relay.carries.wait(), timeout=20)
     told = [(entry["log_level"], entry["error"]) for entry in logs if entry["event"] == "relay_ended"]
     assert told == [("error", "RuntimeError"), ("error", None)]

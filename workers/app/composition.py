@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta, tzinfo
 
 import grpc
-from opentelemetry.exporter.prometheus import PrometheusMetricReader
-from opentelemetry.sdk.metrics import MeterProvider
 
 from bpmn.names import JobType, model_paths
 from domain.intake import IntakeTerms
-from domain.observations import Observe, nobody_watches
+from domain.observations import Observe
 from domain.ports import Clock
 from domain.submission import PayerGateway
 from gateways.clock import CountedClock, WallClock
@@ -33,10 +31,16 @@ from persistence.store import Store
 from workers.app.beginnings import begin_trail
 from workers.app.ciphers import keys_as_given, opened_cipher
 from workers.app.cluster import Cluster, clock_check, clock_of
+from workers.app.correlation import correlated
 from workers.app.logs import log_event
 from workers.app.mail import MailGround, mail_services, opened_gateway
-from workers.app.metrics import RelayMetrics, RuntimeMetrics
+from workers.app.observation_logs import log_observation
+from workers.app.observers import all_of
 from workers.app.private_files import EVENTS_FILE, keep_private, tell_open_folders
+from workers.app.telemetry.database import both
+from workers.app.telemetry.metering import Metering, job_metering
+from workers.app.tracing.export import opened_tracing
+from workers.app.tracing.spans import Untraced
 from workers.claims.batches import Batches
 from workers.claims.examination import Reader
 from workers.claims.guides import GuideSearch
@@ -55,9 +59,10 @@ from workers.policy import PolicySource
 from workers.runtime import Worker, WorkerOptions
 from workers.runtime.events import JobTaken, Listener, RuntimeEvent
 from workers.runtime.gate import Gate
+from workers.runtime.handler import JobHandler
 from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.keys import KeyWatch
-from workers.upkeep.relay import Relay, RelayTerms
+from workers.upkeep.relay import Relay, RelayTerms, nobody_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,8 @@ class App:
     mail: MailServices
     listener: Listener
     observe: Observe
+    tracing: Untraced
+    metering: Metering
 
     async def deploy(self) -> None:
         """Deploy our models; equal ones keep their version."""
@@ -92,7 +99,7 @@ class App:
         """A worker for all job types, or for a chosen set."""
         gate = Gate(self.store.answers, listener=self.listener)
         handlers = all_handlers(self.services(gate.doubt))
-        chosen = [handler for handler in handlers if handler.type in only]
+        chosen = [self.watched(handler) for handler in handlers if handler.type in only]
         options = WorkerOptions(name, jitter(), reopen=self.reopen, gate=gate, listener=self.listener)
         return Worker(self.channel, chosen, options, {JobType.SEND_EMAIL: self.mail.lanes.terms()})
 
@@ -102,7 +109,7 @@ class App:
             store=self.store,
             retention_store=self.retention_store,
             clock=self.clock,
-            payer=self.payer,
+            payer=self.tracing.payer(self.payer),
             practice=self.settings.payers.practises,
             policy=self.policy.current,
             waker=self.waker(),
@@ -120,6 +127,10 @@ class App:
             observe=self.observe,
         )
 
+    def watched(self, handler: JobHandler) -> JobHandler:
+        """The handler, in its span if there is one, and with its ids on what is logged meanwhile."""
+        return correlated(self.tracing.handler(handler, self.cipher), self.cipher, self.tracing.trace_of)
+
     def waker(self) -> Waker:
         """Wakes claims that wait for their payer."""
         return Waker(self.store, self.payer_limits, by_message(self.commands), self.observe)
@@ -131,16 +142,22 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
     policy, files = PolicySource(settings.policy_file), settings.payers
     terms, practice = intake_terms(settings, policy.current().zone), practice_payer(files)
     async with (
-        open_channels(files.file, files.trace_dir, environment=settings.environment) as channels,
+        opened_tracing(settings.telemetry) as tracing,
+        open_channels(
+            files.file, files.trace_dir, environment=settings.environment, watched=tracing.line
+        ) as channels,
         opened_store(settings) as opened,
         opened_for_retention(settings, opened) as retention_store,
         open_channel(cluster.connection) as channel,
         opened_gateway(settings) as mail_gateway,
     ):
-        commands, cipher = ZeebeCommands(channel), await opened_cipher(settings, opened)
-        store = opened.sealed_with(seals_of(cipher))
+        commands, cipher = tracing.commands(channel), await opened_cipher(settings, opened)
+        metering = job_metering(settings, channels, policy.current().catalog)
+        watch = both(tracing.watch, metering.watch)
+        store = opened.sealed_with(seals_of(cipher)).watched_by(watch)
         await begin_trail(settings, store)
-        clock, observe = clock_of(cluster, settings, store), nobody_watches
+        clock = clock_of(cluster, settings, store)
+        observe = all_of(tracing.observe, metering.observe, log_observation)
         yield App(
             settings=settings,
             store=store,
@@ -158,11 +175,14 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             payer_limits=limits_by_payer({name: channel.settings for name, channel in channels.items()}),
             keys=KeyWatch(store, cipher),
             mail=mail_services(
-                settings, MailGround(store, clock, cipher, mail_gateway, commands.publish, observe)
+                settings,
+                MailGround(store, clock, cipher, tracing.mail(mail_gateway), commands.publish, observe),
             ),
             reopen=lambda: open_channel(cluster.connection),
-            listener=_listener(clock),
+            listener=_listener(clock, metering.listener),
             observe=observe,
+            tracing=tracing,
+            metering=metering,
         )
 
 
@@ -274,13 +294,11 @@ def jitter() -> random.Random:
     return random.Random()  # noqa: S311  # no secret comes of it
 
 
-def relay_to(sink: EventSink, store: Store) -> Relay:
+def relay_to(sink: EventSink, store: Store, on_set_aside: Callable[[int], None] = nobody_counts) -> Relay:
     """A relay of this process; leases of relays on different machines end by one clock."""
     name = f"{socket.gethostname()[:40]}-{os.getpid()}"
-    provider = MeterProvider(metric_readers=[PrometheusMetricReader(disable_target_info=True)])
-    metrics = RelayMetrics(provider.get_meter("reenvio"))
     clock = DatabaseClock(store.time, WallClock())
-    return Relay(store, sink, clock, RelayTerms(name, on_set_aside=metrics.set_aside))
+    return Relay(store, sink, clock, RelayTerms(name, on_set_aside=on_set_aside))
 
 
 def intake_terms(settings: Settings, zone: tzinfo) -> IntakeTerms:
@@ -288,15 +306,13 @@ def intake_terms(settings: Settings, zone: tzinfo) -> IntakeTerms:
     return IntakeTerms(settings.intake.max_bytes, timedelta(hours=settings.intake.deadline_hours), zone)
 
 
-def _listener(clock: Clock) -> Listener:
+def _listener(clock: Clock, count: Listener) -> Listener:
     """Logs and metrics, both given every event; an engine's clock is told of every job."""
-    provider = MeterProvider(metric_readers=[PrometheusMetricReader()])
-    metrics = RuntimeMetrics(provider.get_meter("reenvio"))
 
     def count_and_log(event: RuntimeEvent) -> None:
         if isinstance(event, JobTaken) and isinstance(clock, CountedClock):
             clock.gave_out(event.gave_out)
-        metrics.count(event)
+        count(event)
         log_event(event)
 
     return count_and_log

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import Literal
 
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor, WrappedLogger
 
+from workers.app.correlation import naming_its_job
 from workers.runtime.events import (
     GatewayFailed,
     JobCrashed,
@@ -25,7 +26,7 @@ from workers.runtime.events import (
 )
 
 log = structlog.get_logger(__name__)
-_OF_THE_RUNTIME: dict[type[RuntimeEvent], tuple[int, str]] = {
+OF_THE_RUNTIME: dict[type[RuntimeEvent], tuple[int, str]] = {
     GatewayFailed: (logging.WARNING, "gateway_failed"),
     RenewalFailed: (logging.ERROR, "renewal_failed"),
     LoopCrashed: (logging.ERROR, "loop_crashed"),
@@ -43,13 +44,14 @@ _OF_THE_RUNTIME: dict[type[RuntimeEvent], tuple[int, str]] = {
 
 def configure_logs(level: str, style: Literal["json", "console"]) -> None:
     """Set up structlog for this process."""
-    renderer: Processor = structlog.processors.JSONRenderer()
+    renderer: Processor = structlog.processors.JSONRenderer(ensure_ascii=False)
     if style == "console":
         renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     structlog.configure(
         processors=[
-            structlog.contextvars.merge_contextvars,
+            naming_its_job,
             structlog.processors.add_log_level,
+            as_documents_spell_it,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             renderer,
         ],
@@ -59,9 +61,16 @@ def configure_logs(level: str, style: Literal["json", "console"]) -> None:
     )
 
 
+def as_documents_spell_it(_logger: WrappedLogger, _method: str, line: EventDict) -> EventDict:
+    """The level of a warning is `warn`, as in document 03."""
+    if line.get("level") == "warning":
+        line["level"] = "warn"
+    return line
+
+
 def log_event(event: RuntimeEvent) -> None:
     """Write what matters to an operator, ids and codes only; ordinary work is at debug level or silent."""
-    if known := _OF_THE_RUNTIME.get(type(event)):
+    if known := OF_THE_RUNTIME.get(type(event)):
         level, name = known
         log.log(level, name, **{key: _short(value) for key, value in asdict(event).items()})
 

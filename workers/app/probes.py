@@ -1,9 +1,10 @@
 """The probes: /livez, /readyz and /metrics on a port of their own."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -14,26 +15,51 @@ from workers.app.http_server import Place, serving
 from workers.runtime.health import Health
 
 Check = Callable[[], Awaitable[str | None]]
+Exposition = Callable[[], bytes]
 
 
-def probes(health: Health, checks: Sequence[Check] = ()) -> Starlette:
+def nothing_to_show() -> bytes:
+    """No metrics."""
+    return b""
+
+
+def probes(
+    health: Health, checks: Sequence[Check] = (), exposition: Exposition = nothing_to_show
+) -> Starlette:
     """Liveness looks at our loops; readiness also at the gateway and at further checks."""
 
-    async def livez(_request: Request) -> Response:
+    async def moving() -> str | None:
         stalled = health.stalled()
-        return _answer(f"stalled: {', '.join(stalled)}" if stalled else None)
+        return f"stalled: {', '.join(stalled)}" if stalled else None
+
+    async def answered() -> str | None:
+        return health.not_ready()
+
+    return probe_routes([moving], [answered, *checks], exposition)
+
+
+def probe_routes(live: Sequence[Check], ready: Sequence[Check], exposition: Exposition) -> Starlette:
+    """Each answers the first trouble that its checks find, or that all is well."""
+
+    async def livez(_request: Request) -> Response:
+        return await _first_trouble(live)
 
     async def readyz(_request: Request) -> Response:
-        trouble = health.not_ready()
-        for check in checks:
-            trouble = trouble or await check()
-        return _answer(trouble)
+        return await _first_trouble(ready)
 
     async def metrics(_request: Request) -> Response:
-        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+        text = await asyncio.to_thread(exposition)  # thousands of lines: the loop has other work
+        return Response(text, media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
     routes = [Route("/livez", livez), Route("/readyz", readyz), Route("/metrics", metrics)]
     return Starlette(routes=routes)
+
+
+async def _first_trouble(checks: Sequence[Check]) -> Response:
+    for check in checks:
+        if trouble := await check():
+            return PlainTextResponse(trouble, status_code=503)
+    return PlainTextResponse("ok")
 
 
 async def free_descriptors() -> str | None:
@@ -44,7 +70,3 @@ async def free_descriptors() -> str | None:
 def serving_probes(app: Starlette, host: str, port: int) -> AbstractAsyncContextManager[int]:
     """Serve the probes beside a block; yields the port, which the system chooses for 0."""
     return serving(app, Place(host, port, "HEALTH_PORT"))
-
-
-def _answer(trouble: str | None) -> Response:
-    return PlainTextResponse(trouble or "ok", status_code=503 if trouble else 200)

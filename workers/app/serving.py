@@ -14,7 +14,9 @@ from starlette.applications import Starlette
 from bpmn.names import JobType
 from domain.errors import InvalidPolicy
 from workers.app.composition import App, jitter, opened_sink, opened_store, relay_to
+from workers.app.measuring import measured, relay_sources
 from workers.app.probes import free_descriptors, probes, serving_probes
+from workers.app.telemetry.metering import Metering
 from workers.config.settings import Settings
 from workers.policy import PolicySource
 from workers.runtime import Worker, cancellation
@@ -35,6 +37,7 @@ async def serve(app: App, only: frozenset[JobType], stop: asyncio.Event) -> None
     async with AsyncExitStack() as stack:
         stack.enter_context(reload_on_hangup(app.policy))
         await stack.enter_async_context(watched_loop(app.listener))
+        await stack.enter_async_context(measured(app))
         if settings.probes.port is not None:
             served = serving_probes(worker_probes(app, worker), settings.probes.host, settings.probes.port)
             port = await stack.enter_async_context(served)
@@ -48,15 +51,19 @@ async def serve(app: App, only: frozenset[JobType], stop: asyncio.Event) -> None
 
 def worker_probes(app: App, worker: Worker) -> Starlette:
     """The probes of a worker: its loops, its gateway, its database and its keys."""
-    return probes(worker.health, [free_descriptors, app.store.trouble, app.keys.trouble])
+    checks = [free_descriptors, app.store.trouble, app.keys.trouble]
+    return probes(worker.health, checks, app.metering.metrics.exposition)
 
 
 @asynccontextmanager
-async def relaying(settings: Settings) -> AsyncIterator[None]:
+async def relaying(settings: Settings, metering: Metering) -> AsyncIterator[None]:
     """A relay beside the block; one that ends by itself is told of and begun again."""
     stop = asyncio.Event()
     async with opened_store(settings) as store, opened_sink(settings) as sink:
-        relay = relay_to(await check_sink(sink, settings.events), store)
+        metering.set_aside(0)
+        for source in relay_sources(sink):
+            metering.metrics.gauges.add(source)
+        relay = relay_to(await check_sink(sink, settings.events), store, metering.set_aside)
         carrying = asyncio.create_task(_kept_running(relay, stop))
         try:
             yield

@@ -65,7 +65,7 @@ class Intake:
     _receiving: GroupCommit[Coming, Received] = field(init=False)
 
     def __post_init__(self) -> None:
-        group = GroupCommit(self._receive_all, key=lambda coming: coming.claim_id)
+        group = GroupCommit(self._receive_all, key=lambda coming: coming.claim_id, watch=self.store.watch)
         object.__setattr__(self, "_receiving", group)
 
     @property

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from domain.claim import ClaimId
 from domain.errors import Trouble
+from domain.observations import Observe, nobody_watches
 from domain.ports import Clock
 from domain.refusals import ClaimRefusal
 from domain.submission import AccessDenied, Failed, Failure
@@ -24,7 +25,7 @@ from workers.claims.messages import find_claim, protocol_number
 from workers.payers.channels import PayerChannel
 from workers.payers.limits import LimitsByPayer
 from workers.payers.questions import NotNow, StatusQuestion
-from workers.payers.waking import log_change
+from workers.payers.waking import tell_change
 
 STATUS_TEXT = {
     ProtocolStatus.RECEIVED: "received",
@@ -77,6 +78,7 @@ class Protocols:
     cipher: Cipher
     channels: Channels
     clock: Clock
+    observe: Observe = nobody_watches
 
     async def ask(self, claim_id: ClaimId, given: str | None = None) -> ProtocolAnswer:
         """Ask about a number, the claim's own by default, or the one that a damaged answer names."""
@@ -115,7 +117,7 @@ class Protocols:
         await self.store.run(lambda tx: question.begin(tx, began))
         outcome = await _call(channel, provider, number, began)
         ended = await self.clock.now()
-        log_change(await self.store.run(lambda tx: question.end(tx, outcome, ended)))
+        tell_change(await self.store.run(lambda tx: question.end(tx, outcome, ended)), self.observe)
         return outcome
 
     async def _provider(self, claim: ClaimRow) -> Provider:

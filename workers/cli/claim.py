@@ -208,7 +208,7 @@ async def _meant(store: Store, claim: ClaimRow, decision: ReviewDecision) -> str
 
 
 def _protocols(app: App) -> Protocols:
-    return Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock)
+    return Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock, app.observe)
 
 
 def _why(claim: ClaimRow, decided: DecidedError | None) -> str:

@@ -11,6 +11,7 @@ from domain.durations import YEARS
 from domain.errors import Trouble
 from persistence.store import Store
 from workers.app.composition import jitter, opened_sink, relay_to
+from workers.app.measuring import relay_measured
 from workers.app.serving import stop_on_signal
 from workers.cli.application import with_store
 from workers.cli.output import counted, tell
@@ -54,11 +55,14 @@ def relay(
             if place is not None and dry_run:
                 await _replay(None, store, place)
                 return
-            carrier = relay_to(await check_sink(sink, settings.events), store)
+            checked = await check_sink(sink, settings.events)
             if place is not None:
-                await _replay(carrier, store, place)
+                await _replay(relay_to(checked, store), store, place)
+            elif once:
+                await _carry_all(relay_to(checked, store))
             else:
-                await (_carry_all(carrier) if once else _carry_on(carrier))
+                async with relay_measured(settings, store, sink) as metering:
+                    await _carry_on(relay_to(checked, store, metering.set_aside))
 
     with_store(go, settings)
 

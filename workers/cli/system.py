@@ -119,8 +119,8 @@ def _practising(settings: Settings) -> Settings:
 async def _up(settings: Settings) -> None:
     await migrate_database(settings)
     await _deploy(settings)
-    async with relaying(settings):
-        await _work(settings, frozenset(JobType))
+    async with claims_flowing(settings, find_cluster(settings)) as app, relaying(settings, app.metering):
+        await serve_beside_api(app, frozenset(JobType))
 
 
 async def _work(settings: Settings, only: frozenset[JobType]) -> None:

@@ -20,7 +20,9 @@ from workers.config.fairness import FairnessSettings
 from workers.config.idempotency import IdempotencySettings
 from workers.config.intake import ApiSettings, IntakeSettings
 from workers.config.mail import MailSettings
+from workers.config.metrics import MetricSettings
 from workers.config.retention import RetentionSettings
+from workers.config.telemetry import TelemetrySettings
 from workers.config.topic import Environment, Topic, read_json
 from workers.config.topic import SettingsError as SettingsError
 
@@ -98,6 +100,8 @@ class Settings(GeneralSettings):
     fairness: FairnessSettings = FairnessSettings()
     mail: MailSettings = MailSettings()
     retention: RetentionSettings = RetentionSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    metrics: MetricSettings = MetricSettings()
     clocks: ClockSettings = ClockSettings()
     idempotency: IdempotencySettings = IdempotencySettings()
     engine: EngineSettings = Field(default_factory=EngineSettings)

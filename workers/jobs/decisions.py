@@ -4,11 +4,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 
-import structlog
-
 from bpmn.names import JobType, Variable
 from domain.claim import is_claim_id
-from domain.decision import Decision
+from domain.decision import Retry
 from domain.errors import InvalidInput
 from domain.inputs import VARIABLES
 from domain.observations import DecisionMade, OperationRepeated
@@ -24,8 +22,6 @@ from workers.policy.ruling import Question, Ruling, outcome_of, rule
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Outcome, from_json, to_json
-
-log = structlog.get_logger(__name__)
 
 
 def retry_submission_backoff(services: Services) -> JobHandler:
@@ -63,7 +59,6 @@ def _deciding(services: Services, profile: str) -> Callable[[Job], Awaitable[Out
         draft = _draft(job, ruling, lambda: services.stopwatch() - began)
         recorded = await services.store.record(replace(draft, free_text=_free_text(services, job, draft)))
         if recorded.is_new:
-            _warn(ruling.decision)
             services.observe(_made(job, ruling, services.stopwatch() - began))
         else:
             services.observe(OperationRepeated(job.type))
@@ -107,7 +102,13 @@ def _made(job: Job, ruling: Ruling, seconds: float) -> DecisionMade:
         job_key=job.key,
         process_instance_key=job.process_instance_key,
         seconds=seconds,
+        is_at_maximum=_is_at_maximum(ruling),
     )
+
+
+def _is_at_maximum(ruling: Ruling) -> bool:
+    decision, limits = ruling.decision, ruling.policy.limits
+    return isinstance(decision, Retry) and decision.backoff.base_seconds == limits.cap_seconds
 
 
 def _free_text(services: Services, job: Job, draft: DecisionDraft) -> FreeText | None:
@@ -119,8 +120,3 @@ def _free_text(services: Services, job: Job, draft: DecisionDraft) -> FreeText |
         return None
     now, words = told.decided_at, readable(text)
     return sealed_text(services.cipher, draft.claim_id, TextSource.MODEL, words, now=now) if words else None
-
-
-def _warn(decision: Decision) -> None:
-    if decision.warning:
-        log.warning("error_not_understood", claim=str(decision.claim_id), warning=decision.warning)

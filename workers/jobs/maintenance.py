@@ -83,14 +83,19 @@ def start_emails(services: Services) -> JobHandler:
     async def start(now: datetime) -> int:
         if services.mail is None:
             return 0
-        return await services.mail.queue.start_left_behind(now) + await move_in(services.store, now)
+        started = await services.mail.queue.start_left_behind(now)
+        return started + await move_in(services.store, now, services.observe)
 
     return _maintenance(JobType.START_EMAILS, services, start)
 
 
 def expire_dead_letters(services: Services) -> JobHandler:
     """Hourly: dead letters whose seven days are over."""
-    return _timely(JobType.EXPIRE_DEAD_LETTERS, services, lambda now: expire_letters(services.store, now))
+
+    async def expire(now: datetime) -> int:
+        return await expire_letters(services.store, now, services.observe)
+
+    return _timely(JobType.EXPIRE_DEAD_LETTERS, services, expire)
 
 
 def snapshot_kpis(services: Services) -> JobHandler:

@@ -89,13 +89,14 @@ class Once:
             began = await tx.idempotency.start_all(keys, self.terms, now=now)
             started = dict(zip(new, began, strict=True))
         for name in ours.keys() - new.keys():
-            started[name] = await self._again(tx, ours[name], now)
+            self._tell_again(name, ours[name].may.retry_count)
+            may, key = ours[name].may, ours[name].key
+            started[name] = await tx.idempotency.start_again(key, may, self.terms, now=now)
         return started
 
-    async def _again(self, tx: Transaction, start: Start, now: datetime) -> StartedOperation:
-        if start.may.retry_count:
-            log.warning("operation_restarted", operation=self.operation.name, retry=start.may.retry_count)
-        return await tx.idempotency.start_again(start.key, start.may, self.terms, now=now)
+    def _tell_again(self, claim_id: str, retry: int) -> None:
+        if retry:
+            log.warning("operation_restarted", operation=self.operation.name, claim=claim_id, retry=retry)
 
     async def remember(
         self, tx: Transaction, starts: Starts, told: Mapping[str, object], now: datetime

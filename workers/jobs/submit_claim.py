@@ -210,6 +210,7 @@ class _Sends:
             parts=_may_be_ones_fault,
             linger=LINGER_SECONDS,
             on_idle=on_idle,
+            watch=self._services.store.watch,
         )
 
     def _ending_lane(self, payer_id: str, on_idle: Callable[[], None]) -> GroupCommit[EndedSend, Told]:
@@ -226,6 +227,7 @@ class _Sends:
             parts=lambda _: True,
             linger=LINGER_SECONDS,
             on_idle=on_idle,
+            watch=self._services.store.watch,
         )
 
     def _limits(self, payer_id: str) -> PayerLimits:

@@ -2,10 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from time import perf_counter
-
-import structlog
 
 from domain.mail.attempts import (
     AttemptBegun,
@@ -34,7 +32,6 @@ from workers.mail.rendering import Renderer
 DEAD_LETTER = "dead-letter"
 """The template of a notice about mail that died; one that dies itself makes no further notice."""
 SAID_AT_MOST = 1_000
-log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +135,7 @@ class MailSender:
         if mail.template != DEAD_LETTER:
             for group in (OtherGroup.ADMINISTRATOR, OtherGroup.COMPANY):
                 await self._queue_notice(tx, mail, group, now)
-        return replace(died, mail=mail)
+        return replace(died, mail=mail, came_back=earlier is not None)
 
     async def _queue_notice(self, tx: Transaction, mail: Mail, group: OtherGroup, now: datetime) -> None:
         """At most one per group, company and hour: an outage of the mail server makes no flood of its own."""
@@ -155,17 +152,6 @@ class MailSender:
     def _tell(self, ended: Attempted, seconds: float) -> None:
         if attempted := self._attempted(ended, seconds):
             self.observe(attempted)
-        match ended:
-            case MailWaits(mail, wait):
-                log.warning("mail_retry_scheduled", **_logged(mail), **self._schedule(wait))
-            case MailDied(mail, move):
-                log.warning("mail_dead_lettered", **_logged(mail), cause=move.cause, isRetryable=False)
-                if mail.dead_lettered_at is None:
-                    log.error("dead_letters_full", jobId=mail.outbox_id, advice="see `reenvio dlq stats`")
-            case MailOver(mail) if mail.state is MailState.SENT:
-                log.info("mail_sent", jobId=mail.outbox_id, lane=mail.lane, attempt=mail.attempts)
-            case _:
-                pass
 
     def _attempted(self, ended: Attempted, seconds: float) -> MailAttempted | None:
         match ended:
@@ -173,9 +159,10 @@ class MailSender:
                 return self._of(mail, MailFate.SENT, seconds)
             case MailWaits(mail, wait):
                 return replace(self._of(mail, MailFate.WAITS, seconds), wait=wait)
-            case MailDied(mail):
+            case MailDied(mail, move, came_back):
                 had_room = mail.dead_lettered_at is not None
-                return replace(self._of(mail, MailFate.DIED, seconds), is_buried=had_room)
+                died = self._of(mail, MailFate.DIED, seconds)
+                return replace(died, is_buried=had_room, cause=move.cause, came_back=came_back)
             case _:
                 return None
 
@@ -192,21 +179,6 @@ class MailSender:
             code=mail.last_failure_code if failed else None,
             reason=mail.last_failure_reason if failed else None,
         )
-
-    def _schedule(self, wait: timedelta) -> dict[str, object]:
-        millis = wait // timedelta(milliseconds=1)
-        return {"maxAttempts": self.terms.profile.max_attempts, "nextRetryDelay": millis, "isRetryable": True}
-
-
-def _logged(mail: Mail) -> dict[str, object]:
-    """The fields of the document's log line."""
-    return {
-        "jobId": mail.outbox_id,
-        "companyId": mail.company_id,
-        "attempt": mail.attempts,
-        "errorCode": mail.last_failure_code,
-        "errorReason": mail.last_failure_reason,
-    }
 
 
 def _notice_id(mail: Mail, group: OtherGroup, now: datetime) -> str:

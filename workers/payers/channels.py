@@ -1,6 +1,6 @@
 """The payers of PAYERS_FILE: their clients, and the gateway over them."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Set
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from gateways.tiss.gateway import TissGateway
 from gateways.tiss.glosas import tabela38
 from gateways.tiss.names import Version
 from gateways.tiss.settings import PayerSettings, PayerSettingsError, read_payers
-from gateways.tiss.transport import open_line
+from gateways.tiss.transport import Asking, open_line
 from gateways.tiss.validation import Schemas
 from persistence.store import Store
 from workers.config.settings import SettingsError
@@ -27,6 +27,12 @@ from workers.payers.fence import Fence
 THREADS = 2
 """For what takes as long as a document is large: as many of them are worked on at once."""
 NO_SECRETS: Mapping[str, str] = MappingProxyType({})
+WatchedLine = Callable[[Asking, str], Asking]
+
+
+def unwatched_line(line: Asking, _payer_id: str) -> Asking:
+    """Watched by nobody."""
+    return line
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +45,16 @@ class PayerChannel:
 
 @asynccontextmanager
 async def open_channels(
-    file: Path | None, trace: Path | None = None, *, environment: Mapping[str, str] = NO_SECRETS
+    file: Path | None,
+    trace: Path | None = None,
+    *,
+    environment: Mapping[str, str] = NO_SECRETS,
+    watched: WatchedLine = unwatched_line,
 ) -> AsyncIterator[Mapping[str, PayerChannel]]:
     """A channel to each payer of the file, closed at the end; none without a file.
 
     What was said without persons goes into the folder `trace`; secrets come from the `environment`.
+    `watched` is given each line and the payer that it leads to.
     """
     payers = configured(file, environment)
     async with AsyncExitStack() as stack:
@@ -52,7 +63,8 @@ async def open_channels(
         for name, payer in payers.items():
             with _named():
                 line = await stack.enter_async_context(open_line(payer))
-            client = TissClient(payer, line, schemas, listener=_tracer(trace, name), threads=threads)
+            asking, tracer = watched(line, name), _tracer(trace, name)
+            client = TissClient(payer, asking, schemas, listener=tracer, threads=threads)
             channels[name] = PayerChannel(payer, client)
         yield channels
 

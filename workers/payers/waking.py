@@ -59,18 +59,15 @@ class Waker:
             await self.wake(change.after.payer_id, now)
 
     def tell(self, change: PayerChange) -> None:
-        """A payer's other state, for the log and for those who watch."""
-        log_change(change)
-        if change.is_news:
-            self.observe(PayerMoved(change.before, change.after))
+        """A payer's other state, for those who watch."""
+        tell_change(change, self.observe)
 
     async def _give_slots(self, tx: Transaction, payer_id: str, now: datetime) -> Sequence[str]:
         """Another worker that asks at the same time gets other claims, and later slots."""
         return await (await locked(tx, payer_id, self.limits.of(payer_id), now)).give_slots()
 
 
-def log_change(change: PayerChange) -> None:
-    """A line in the log when the payer's state is another than before."""
-    after = change.after
+def tell_change(change: PayerChange, observe: Observe) -> None:
+    """Tell when the payer's state is another than before."""
     if change.is_news:
-        log.warning("payer_state_changed", payer=after.payer_id, state=after.state, reason=after.reason)
+        observe(PayerMoved(change.before, change.after))

@@ -78,9 +78,10 @@ class Executor:
             if begun >= until:
                 self._expire(held.job)
                 return
-            outcome = await self._run(held.job)
-            held.is_answered = True
-            await self._report(held.job, outcome, begun=begun, until=until)
+            with self.handler.around(held.job):
+                outcome = await self._run(held.job)
+                held.is_answered = True
+                await self._report(held.job, outcome, begun=begun, until=until)
 
     def _end_of_lock(self, job: Job) -> float:
         """By our monotonic clock, whatever the engine's says."""

@@ -4,6 +4,7 @@ import asyncio
 import contextvars
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, TypeVar
@@ -25,6 +26,11 @@ async def nobody_is_told(_job: Job, _message: str) -> None:
     """An incident that the engine alone keeps."""
 
 
+def in_no_block(_job: Job) -> AbstractContextManager[object]:
+    """A job that runs in nobody's block."""
+    return nullcontext()
+
+
 @dataclass(frozen=True, slots=True)
 class JobHandler:
     """One job type: the variables it fetches, the coroutine, and how much it may take on.
@@ -32,7 +38,8 @@ class JobHandler:
     A handler that may run longer than its lock has the lock extended while it runs. One that was cut short by
     its time limit is asked for its answer once more, as `late`; without one it has failed. `on_incident` is
     told before the engine is that the job's process will stand still; what it raises is only logged. One
-    that is `never_cut_short` has all its time also while the worker stops.
+    that is `never_cut_short` has all its time also while the worker stops. A job runs, and is reported, in
+    the block that is `around` it.
     """
 
     type: str
@@ -44,6 +51,7 @@ class JobHandler:
     late: Callable[[Job], Outcome | None] = nothing_to_say
     on_incident: Callable[[Job, str], Awaitable[None]] = nobody_is_told
     never_cut_short: bool = False
+    around: Callable[[Job], AbstractContextManager[object]] = in_no_block
 
     def drain(self, usual: timedelta) -> timedelta:
         """How long a stopping worker waits for its jobs that have begun."""

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import structlog
 
+from domain.observations import Observe, nobody_watches
 from persistence.repositories.dead_letters import WantedLetters
 from persistence.store import Store, Transaction
 from workers.mail.dead_letters import move_in
@@ -15,14 +16,14 @@ BATCH = 500
 log = structlog.get_logger(__name__)
 
 
-async def expire_letters(store: Store, now: datetime) -> int:
+async def expire_letters(store: Store, now: datetime, observe: Observe = nobody_watches) -> int:
     """Remove letters that have been here for their time to live, and let waiting ones in; how many went."""
     gone: Counter[str] = Counter()
     while batch := await store.run(lambda tx: _expire(tx, now)):
         gone.update(batch)
     if gone:
         log.warning("dead_letters_expired", letters=gone.total(), by_code=dict(gone))
-    await move_in(store, now)
+    await move_in(store, now, observe)
     return gone.total()
 
 

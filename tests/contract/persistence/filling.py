@@ -17,6 +17,7 @@ SPECIAL: Mapping[str, Callable[[int], object]] = {
     "claim_id": lambda n: f"CLM-9-{n}",
     "payer_id": lambda n: f"p{n % 50}",
     "payer_status.payer_id": lambda n: f"p{n}",
+    "payer_status.state": lambda _: "CLOSED",
     "claims.state": lambda n: "ACCEPTED" if n % 50 else RARE_STATES[n // 50 % 4],
     "claims.incident": lambda _: None,
     "idempotency_records.status": lambda n: "SUCCESS" if n % 10 else "PENDING",

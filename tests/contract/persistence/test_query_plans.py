@@ -151,6 +151,14 @@ HOT: dict[str, Work] = {
     "failures by payer": lambda tx: tx.control_reports.by_payer(A_DAY),
     "retries needed": lambda tx: tx.control_reports.retries_needed(A_DAY),
     "expired dead letters": lambda tx: tx.dead_letters.expired(LONG_AGO, 10),
+    "open claims": lambda tx: tx.figures.claims_in([ClaimState.SUBMITTING, ClaimState.FAILED]),
+    "claims that ended of late": lambda tx: tx.figures.ended_after_retry(later(days=-1)),
+    "payers' figures": lambda tx: tx.figures.payers(NOW),
+    "waiting mail": lambda tx: tx.figures.waiting_mail(),
+    "mails of late": lambda tx: tx.figures.mails_since(later(days=-1)),
+    "ages of dead letters": lambda tx: tx.figures.letter_ages(NOW, [LONG_AGO, NOW]),
+    "retries of late": lambda tx: tx.figures.scheduled_retries(later(days=-1), 10),
+    "schedules": lambda tx: tx.policies.schedules(["v7"]),
 } | {
     f"remove {area.name}": lambda tx, area=area: tx.expired.remove(area, Periods(), now=NOW, limit=10)
     for area in AREAS
@@ -187,8 +195,14 @@ READ_IN_ORDER = {
     "dead letters": {"ix_dead_letters_moved_at"},
     "oldest dead letter": {"ix_dead_letters_moved_at"},
     "kpis by payer": {"anon_1"},  # the rows of its day, which an index has found
+    "payers' figures": {"payer_status", "pk_payer_status", "sqlite_autoindex_payer_status_1"},
+    "waiting mail": {"ix_mails_waiting", "ix_mails_expires_at"},
+    "ages of dead letters": {"ix_dead_letters_moved_at", "dead_letters"},
 }
-"""Indexes that may be read from their end: they hold nothing else, or the query stops after a few rows."""
+"""Indexes that may be read from their end: they hold nothing else, or the query stops after a few rows.
+
+There are as many payers as a hospital has, and 10,000 dead letters at most.
+"""
 INDEXES = {
     "pending": "ix_claims_state",
     "pending elsewhere": "ix_retry_decisions_next_retry_time",

@@ -89,12 +89,13 @@ async def test_a_dear_source_is_asked_seldom_but_at_once_after_trouble(letters: 
     assert len(list(gauges.of("dlq_size"))) == 1
 
 
-async def test_the_loop_ends_when_it_is_stopped(letters: Letters) -> None:
-    gauges, stop = Gauges(), asyncio.Event()
+async def test_the_loop_reads_again_and_again(letters: Letters) -> None:
+    gauges = Gauges()
     gauges.add(GaugeSource("letters", letters.read))
-    loop = asyncio.create_task(gauges.run(0.001, stop))
+    loop = asyncio.create_task(gauges.run(0.001))
     async with asyncio.timeout(10):
         while letters.asked < 3:
             await asyncio.sleep(0.001)
-        stop.set()
+    loop.cancel()
+    with pytest.raises(asyncio.CancelledError):
         await loop

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
@@ -52,12 +51,11 @@ class Gauges:
             if self._is_due(source):
                 self._asked[source.name] = await self._ask(source)
 
-    async def run(self, seconds: float, stop: asyncio.Event) -> None:
-        """Refresh again and again until stopped."""
-        while not stop.is_set():
+    async def run(self, seconds: float) -> None:
+        """Refresh again and again until cancelled."""
+        while True:
             await self.refresh()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), seconds)
+            await asyncio.sleep(seconds)
 
     def _is_due(self, source: GaugeSource) -> bool:
         asked = self._asked.get(source.name)

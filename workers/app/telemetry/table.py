@@ -126,7 +126,7 @@ EVENTS_AND_DATABASE = (
     _gauge("reenvio_outbox_waiting", "", "Events that are still to be published"),
     _gauge("reenvio_outbox_lag_seconds", "", "Age of the oldest of them; 0 without any"),
     _counter("reenvio_events_set_aside_total", "", "Outbox rows that cannot be published"),
-    _histogram("reenvio_database_duration_seconds", "kind", "Time of a transaction, from begin to its end"),
+    _histogram("reenvio_database_duration_seconds", "kind", "Time of a read or a write, repeated or not"),
     _gauge("reenvio_redis_memory_used_bytes", "", "Memory that Redis uses"),
     _gauge("reenvio_redis_memory_max_bytes", "", "Memory that Redis may use; left out without a limit"),
     _counter("reenvio_redis_rejected_connections_total", "", "Connections that Redis has refused"),

@@ -1,0 +1,175 @@
+"""Gauges as the database knows them, and without it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import insert, update
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from domain.claim_state import ClaimState
+from domain.mail.mail import MailState
+from domain.payer_status import PayerState
+from domain.readings import Reading
+from domain.slots import Wait
+from persistence.repositories.claims import ClaimRow
+from persistence.store import Store
+from persistence.tables import claims, retry_decisions
+from tests.support.builders import NOW, draft, later
+from tests.support.mail_stage import MovableClock
+from tests.support.mails import a_mail, keep_dead
+from workers.app.telemetry.business import KnownNames
+from workers.app.telemetry.gauges import Gauges, GaugeSource
+from workers.app.telemetry.label_names import LabelNames
+from workers.app.telemetry.readings import DatabaseReadings
+from workers.payers.limits import LimitsByPayer
+
+
+@pytest.fixture
+def readings(store: Store) -> DatabaseReadings:
+    names = KnownNames(LabelNames(at_most=2), LabelNames(at_most=2))
+    return DatabaseReadings(store, MovableClock(), LimitsByPayer(), names)
+
+
+def values(found: object, metric: str) -> dict[tuple[str, ...], float]:
+    assert isinstance(found, list)
+    mine = [one for one in found if isinstance(one, Reading) and one.metric == metric]
+    return {tuple(one.labels.values()): one.value for one in mine}
+
+
+async def keep_claims(database: AsyncEngine, *rows: tuple[ClaimState, int]) -> None:
+    async with database.begin() as connection:
+        for number, (state, retries) in enumerate(rows):
+            row = ClaimRow(f"CLM-1-{number}", "p", state, retries, None, None, None, NOW)
+            values = {name: getattr(row, name) for name in ("claim_id", "payer_id", "state", "retry_count")}
+            await connection.execute(insert(claims).values(values | {"created_at": NOW, "updated_at": NOW}))
+
+
+async def test_claims_are_counted_by_state_also_where_there_are_none(
+    readings: DatabaseReadings, database: AsyncEngine
+) -> None:
+    await keep_claims(database, (ClaimState.WAITING, 1), (ClaimState.WAITING, 1), (ClaimState.ACCEPTED, 0))
+    found = [*await readings.open_claims(), *await readings.ended_claims()]
+    counted = values(found, "reenvio_claims")
+    assert counted == {(state.value,): 0 for state in ClaimState} | {("WAITING",): 2, ("ACCEPTED",): 1}
+
+
+async def test_the_success_rate_is_of_closed_claims_that_had_a_retry(
+    readings: DatabaseReadings, database: AsyncEngine
+) -> None:
+    assert values(await readings.success_rates(), "retry_success_rate") == {}
+    taken, lost = (ClaimState.ACCEPTED, 1), (ClaimState.WRITTEN_OFF, 5)
+    rest = (ClaimState.ACCEPTED, 0), (ClaimState.WAITING, 2), (ClaimState.IN_REVIEW, 5)
+    await keep_claims(database, taken, taken, taken, lost, *rest)
+    assert values(await readings.success_rates(), "retry_success_rate") == {("RN-BIL-005",): 0.75}
+
+
+async def test_mail_is_counted_by_what_became_of_its_attempts(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    async with store.transaction() as tx:
+        await tx.mails.add(a_mail(1, state=MailState.SENT, attempts=2))
+        await tx.mails.add(a_mail(2, attempts=1, enqueued_at=later(minutes=-5)))
+        await tx.mails.add(a_mail(3, attempts=1, enqueued_at=later(days=-3)))
+    rates = values(await readings.success_rates(), "retry_success_rate")
+    assert rates == {("03", "1"): 0.0, ("03", "2"): 1.0}
+    found = await readings.mail()
+    assert values(found, "reenvio_mails_waiting") == {(): 2}
+    assert values(found, "reenvio_mail_oldest_seconds") == {(): timedelta(days=3).total_seconds()}
+
+
+async def test_nothing_waits_where_there_is_no_mail(readings: DatabaseReadings) -> None:
+    found = await readings.mail()
+    assert [one.value for one in found] == [0, 0]
+
+
+async def test_dead_letters_have_their_ages_and_the_biggest_companies_their_names(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    await keep_dead(store, range(3), at=later(minutes=-10), company_id="big")
+    for number in range(3, 25):
+        await keep_dead(store, [number], at=later(days=-5), company_id=f"small-{number}")
+    found = await readings.letters()
+    assert values(found, "dlq_size") == values(found, "dlq_age_seconds_count") == {(): 25}
+    buckets = values(found, "dlq_age_seconds_bucket")
+    assert (buckets[("300",)], buckets[("900",)], buckets[("345600",)]) == (0, 3, 3)
+    assert buckets[("604800",)] == buckets[("+Inf",)] == 25
+    total = 3 * 600 + 22 * timedelta(days=5).total_seconds()
+    assert values(found, "dlq_age_seconds_sum")[()] == pytest.approx(total, abs=25)
+    companies = values(found, "reenvio_dead_letters")
+    assert len(companies) == 21
+    assert (companies[("big",)], companies[("other",)]) == (3, 25 - 3 - 19)
+
+
+async def test_payers_beyond_the_named_ones_are_one(readings: DatabaseReadings, store: Store) -> None:
+    async with store.transaction() as tx:
+        for number in range(4):
+            status = await tx.payers.lock(f"payer-{number}", now=later(hours=-number))
+            await tx.payers.save(replace(status, state=PayerState.OPEN if number == 3 else PayerState.CLOSED))
+        for number in range(3):
+            await tx.payers.hold(Wait(f"CLM-1-{number}", "payer-2", NOW, later(hours=1)))
+        await tx.payers.send_began("CLM-1-9", 1, "payer-0", until=later(minutes=1))
+        await tx.payers.send_began("CLM-1-8", 1, "payer-0", until=later(minutes=-1))
+    found = await readings.payers()
+    states = values(found, "reenvio_payer_state")
+    assert (states["payer-0", "CLOSED"], states["payer-0", "OPEN"]) == (1, 0)
+    assert (states["other", "CLOSED"], states["other", "OPEN"]) == (1, 1)
+    assert len(states) == 3 * len(PayerState)
+    assert values(found, "reenvio_payer_waiting") == {("payer-0",): 0, ("payer-1",): 0, ("other",): 3}
+    assert values(found, "reenvio_payer_places_taken")[("payer-0",)] == 1
+    assert values(found, "reenvio_payer_state_seconds")[("other",)] == 3 * 3_600
+    assert values(found, "reenvio_payer_places")[("payer-1",)] == 10_000
+
+
+async def test_the_outboxs_lag_is_by_the_databases_own_clock(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    assert [one.value for one in await readings.outbox()] == [0, 0]
+    now = await store.time()
+    await store.record(draft("CLM-1-1", now=now - timedelta(minutes=2)))
+    found = await readings.outbox()
+    assert values(found, "reenvio_outbox_waiting")[()] >= 1
+    assert 120 <= values(found, "reenvio_outbox_lag_seconds")[()] < 600
+
+
+async def test_the_jitters_evenness_is_told_by_rule_from_stored_decisions(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    for number in range(40):
+        await store.record(draft(f"CLM-1-{number}", profile="RN-BIL-004"))
+        await store.record(draft(f"CLM-2-{number}", profile="RN-BIL-005"))
+    for number in range(40):
+        await store.record(draft(f"CLM-3-{number}", now=later(days=-2)))
+        await store.record(draft(f"CLM-4-{number}", deadline=later(hours=5)))
+    found = values(await readings.jitter(), "reenvio_jitter_deviation_ratio")
+    assert set(found) == {("RN-BIL-004",), ("RN-BIL-005",)}
+    assert all(by < 0.5 for by in found.values())
+
+
+async def test_waits_that_are_all_the_same_are_seen(
+    readings: DatabaseReadings, store: Store, database: AsyncEngine
+) -> None:
+    for number in range(40):
+        await store.record(draft(f"CLM-1-{number}"))
+    async with database.begin() as connection:
+        same = update(retry_decisions).values(next_retry_time=later(seconds=330))
+        await connection.execute(same)
+    found = values(await readings.jitter(), "reenvio_jitter_deviation_ratio")
+    assert found[("RN-BIL-004",)] > 5
+
+
+async def test_without_a_database_gauges_are_left_out_and_come_back(
+    readings: DatabaseReadings, store: Store, database: AsyncEngine
+) -> None:
+    gauges = Gauges()
+    gauges.add(GaugeSource("mail", readings.mail))
+    await gauges.refresh()
+    assert list(gauges.of("reenvio_mails_waiting")) == [Reading("reenvio_mails_waiting", 0)]
+    async with database.begin() as connection:
+        await connection.exec_driver_sql("ALTER TABLE mails RENAME TO gone")
+    await gauges.refresh()
+    assert list(gauges.of("reenvio_mails_waiting")) == []
+    async with database.begin() as connection:
+        await connection.exec_driver_sql("ALTER TABLE gone RENAME TO mails")
+    await gauges.refresh()
+    assert list(gauges.of("reenvio_mails_waiting")) == [Reading("reenvio_mails_waiting", 0)]

@@ -1,0 +1,160 @@
+"""What our work tells is counted under the documents' names: each rule's under its own."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from opentelemetry.sdk.resources import Resource
+
+from domain.catalog import Category, Team, catalog_of
+from domain.decision import Decision
+from domain.observations import (
+    ClaimSent,
+    DecisionMade,
+    InputRejected,
+    LetterMovedIn,
+    MailAttempted,
+    MailFate,
+    OperationRepeated,
+)
+from domain.submission import Accepted
+from tests.support.builders import draft
+from tests.support.scraped import Scrape, read_scrape
+from workers.app.telemetry.business import BusinessMetrics, Known, KnownNames, begin_counters
+from workers.app.telemetry.label_names import LabelNames
+from workers.app.telemetry.metrics import ProcessMetrics
+
+NAMES = KnownNames(LabelNames(["payer-1"]), LabelNames(["company-1"]))
+MAIL = MailAttempted("id", "company-1", "1", 2, 5, MailFate.SENT, 0.2)
+
+
+class Counted:
+    """Tells observations, and reads what was made of them."""
+
+    def __init__(self) -> None:
+        self.metrics = ProcessMetrics(Resource.create())
+        self.tell = BusinessMetrics(self.metrics, NAMES).count
+
+    @property
+    def scrape(self) -> Scrape:
+        return read_scrape(self.metrics.exposition().decode())
+
+
+@pytest.fixture
+def counted() -> Counted:
+    return Counted()
+
+
+def decision(count: int = 0, error: str = "TIMEOUT") -> Decision:
+    return draft("CLM-1-1", count=count, error=error).decision
+
+
+def made(profile: str, of: Decision, **changes: object) -> DecisionMade:
+    return replace(DecisionMade(of, profile, "payer-1", 1, 2, 0.004), **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rule", "retried", "waits"),
+    [
+        ("RN-BIL-004", "submission_retry_total", "submission_retry_backoff_minutes"),
+        ("RN-BIL-005", "retry_scheduled_total", "backoff_duration_minutes"),
+    ],
+)
+def test_a_retry_counts_under_its_own_rule_alone(
+    counted: Counted, rule: str, retried: str, waits: str
+) -> None:
+    counted.tell(made(rule, decision()))
+    found = counted.scrape
+    assert found.value(retried, classification="TRANSIENT", payer="payer-1") == 1
+    assert 5 <= (found.value(f"{waits}_sum") or 0) <= 6
+    others = {"submission_retry_total", "retry_scheduled_total"} - {retried}
+    assert [found.of(name) for name in others] == [{}]
+    assert found.value("reenvio_decisions_total", rule=rule, outcome="retry") == 1
+    assert found.value("retry_analysis_duration_seconds_sum", rule=rule) == pytest.approx(0.004)
+
+
+@pytest.mark.parametrize(
+    ("rule", "name"),
+    [("RN-BIL-004", "submission_retry_max_exceeded"), ("RN-BIL-005", "max_retries_exceeded_total")],
+)
+def test_spent_retries_count_under_their_rule_and_cause(counted: Counted, rule: str, name: str) -> None:
+    counted.tell(made(rule, decision(count=5)))
+    assert counted.scrape.value(name, cause="RETRIES") == 1
+    assert counted.scrape.value("reenvio_decisions_total", rule=rule, outcome="exhausted") == 1
+
+
+def test_a_permanent_error_names_its_category_and_its_team(counted: Counted) -> None:
+    counted.tell(made("RN-BIL-005", decision(error="INVALID_PATIENT_DATA")))
+    found = counted.scrape
+    labels = {"category": "INVALID_PATIENT_DATA", "team": "REGISTRATION"}
+    assert found.value("permanent_errors_total", **labels) == 1
+    counted.tell(made("RN-BIL-004", decision(error="INVALID_PATIENT_DATA")))
+    assert counted.scrape.value("permanent_errors_total", **labels) == 1
+    of_004 = {"classification": "PERMANENT", "category": "INVALID_PATIENT_DATA", "rule": "RN-BIL-004"}
+    assert counted.scrape.value("error_classification_distribution", **of_004) == 1
+
+
+def test_a_wait_at_its_maximum_is_counted_apart(counted: Counted) -> None:
+    counted.tell(made("RN-BIL-004", decision(), is_at_maximum=True))
+    counted.tell(made("RN-BIL-004", decision()))
+    assert counted.scrape.value("reenvio_backoff_at_maximum_total", rule="RN-BIL-004") == 1
+
+
+def test_a_profile_of_somebody_elses_counts_under_our_names_alone(counted: Counted) -> None:
+    counted.tell(made("OWN", decision()))
+    found = counted.scrape
+    assert found.value("reenvio_decisions_total", rule="OWN", outcome="retry") == 1
+    assert found.of("submission_retry_total") == found.of("retry_scheduled_total") == {}
+
+
+def test_an_attempt_at_mail_counts_by_number_fate_and_company(counted: Counted) -> None:
+    counted.tell(MAIL)
+    counted.tell(replace(MAIL, fate=MailFate.WAITS, wait=timedelta(seconds=2.5)))
+    found = counted.scrape
+    assert found.value("retry_attempts_total", attempt="2") == 2
+    assert found.value("tenant_jobs_processed", company="company-1") == 2
+    assert found.value("reenvio_mails_total", fate="sent") == 1
+    assert found.value("retry_backoff_delay_seconds_sum") == 2.5
+    assert found.value("retry_backoff_delay_seconds_count") == 1
+    assert found.of("dlq_entries_total") == {}
+
+
+def test_a_dead_letter_counts_once_when_it_comes_to_lie_there(counted: Counted) -> None:
+    died = replace(MAIL, fate=MailFate.DIED, code="550")
+    counted.tell(died)
+    counted.tell(replace(died, came_back=True))
+    counted.tell(replace(died, is_buried=False))
+    assert counted.scrape.value("dlq_entries_total") == 1
+    counted.tell(LetterMovedIn("company-1", "550"))
+    found = counted.scrape
+    assert found.value("dlq_entries_total") == 2
+    assert found.value("dlq_by_error_code", code="550") == 2
+    assert found.value("dlq_by_company", company="company-1") == 2
+    assert found.value("reenvio_mails_total", fate="died") == 3
+
+
+def test_sends_rejections_and_repetitions_are_counted(counted: Counted) -> None:
+    counted.tell(ClaimSent("CLM-1-1", "payer-1", 1, Accepted("P-1"), 0.3, 1, 2))
+    counted.tell(InputRejected("RN-BIL-004", "BIL-004-V5", "CLM-1-1", 1, 2))
+    counted.tell(OperationRepeated("submit_claim"))
+    found = counted.scrape
+    assert found.value("reenvio_sends_total", payer="payer-1", result="ACCEPTED") == 1
+    assert found.value("reenvio_send_duration_seconds_sum", payer="payer-1") == 0.3
+    assert found.value("reenvio_input_rejected_total", rule="BIL-004-V5") == 1
+    assert found.value("reenvio_idempotency_hits_total", operation="submit_claim") == 1
+    assert "CLM-1-1" not in str(found.samples)
+
+
+def test_counters_begin_at_zero_where_their_labels_are_known(counted: Counted) -> None:
+    catalog = catalog_of(
+        [Category("BAD", permanent=True, team=Team.OPERATIONS), Category("SLOW", permanent=False)]
+    )
+    begin_counters(counted.metrics, Known(NAMES, catalog, ("submit_claim",), 5))
+    found = counted.scrape
+    assert found.value("submission_retry_total", classification="UNKNOWN", payer="payer-1") == 0
+    assert found.value("permanent_errors_total", category="BAD", team="OPERATIONS") == 0
+    assert found.value("retry_attempts_total", attempt="5") == 0
+    assert found.value("dlq_entries_total") == 0
+    assert set(found.of("submission_retry_max_exceeded").values()) == {0}
+    counted.tell(made("RN-BIL-004", decision()))
+    assert counted.scrape.value("submission_retry_total", classification="TRANSIENT", payer="payer-1") == 1

@@ -1,0 +1,113 @@
+"""Who reads which gauges: in a worker's process, and where the relay runs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+
+import structlog
+
+from domain.readings import ReadGauges, Reading
+from gateways.clock import WallClock
+from gateways.redis import RedisStream
+from gateways.sink import EventSink
+from persistence.store import Store
+from workers.app.composition import App
+from workers.app.probes import free_descriptors, probe_routes, serving_probes
+from workers.app.telemetry.gauges import GaugeSource
+from workers.app.telemetry.metering import Metering, bare_metering
+from workers.app.telemetry.readings import DatabaseReadings, tenant_readings
+from workers.app.tracing.export import tell_of_trouble
+from workers.config.settings import Settings
+from workers.payers.limits import LimitsByPayer
+from workers.upkeep.kpis import kpi_readings
+
+log = structlog.get_logger(__name__)
+NOT_OFTEN, SELDOM = 4, 20
+"""How many refreshes pass between two looks at what is dear to read and changes slowly."""
+
+
+def gauge_sources(app: App) -> Sequence[GaugeSource]:
+    """All of a worker's; each reads metrics of the table under their names there."""
+    names, seconds = app.metering.names, app.settings.metrics.refresh_seconds
+    database = DatabaseReadings(app.store, app.clock, app.payer_limits, names)
+
+    async def tenants() -> Sequence[Reading]:
+        return tenant_readings(app.mail.lanes.order.metrics(), names)
+
+    return (
+        GaugeSource("open claims", database.open_claims),
+        GaugeSource("ended claims", database.ended_claims, SELDOM * seconds),
+        GaugeSource("payers", database.payers),
+        GaugeSource("mail", database.mail),
+        GaugeSource("dead letters", database.letters),
+        GaugeSource("outbox", database.outbox),
+        GaugeSource("success rates", database.success_rates, NOT_OFTEN * seconds),
+        GaugeSource("jitter", database.jitter, SELDOM * seconds),
+        GaugeSource("tenants", tenants),
+        GaugeSource("kpis", lambda: kpi_readings(app.store), NOT_OFTEN * seconds),
+    )
+
+
+def redis_readings(stream: RedisStream) -> ReadGauges:
+    """How full Redis is, and what it refused."""
+
+    async def read() -> Sequence[Reading]:
+        memory = await stream.memory()
+        used = Reading("reenvio_redis_memory_used_bytes", memory.used)
+        refused = Reading("reenvio_redis_rejected_connections_total", memory.rejected_connections)
+        if memory.most is None:
+            return [used, refused]
+        return [used, refused, Reading("reenvio_redis_memory_max_bytes", memory.most)]
+
+    return read
+
+
+@asynccontextmanager
+async def measured(app: App) -> AsyncIterator[None]:
+    """A worker's gauges read, and its metrics pushed, beside a block; neither where metrics are off."""
+    if not app.settings.metrics.enabled:
+        yield
+        return
+    async with _shown(app.metering, gauge_sources(app), app.settings):
+        yield
+
+
+@asynccontextmanager
+async def relay_measured(settings: Settings, store: Store, sink: EventSink) -> AsyncIterator[Metering]:
+    """The metrics of a process that only relays, with its probes, beside a block."""
+    metering = bare_metering(settings)
+    database = DatabaseReadings(store, WallClock(), LimitsByPayer(), metering.names)
+    sources = [GaugeSource("outbox", database.outbox), *relay_sources(sink)]
+    metering.set_aside(0)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(_shown(metering, sources, settings))
+        if settings.probes.port is not None:
+            app = probe_routes([], [free_descriptors, store.trouble], metering.metrics.exposition)
+            place = serving_probes(app, settings.probes.host, settings.probes.port)
+            log.info("probes_started", port=await stack.enter_async_context(place))
+        yield metering
+
+
+def relay_sources(sink: EventSink) -> Sequence[GaugeSource]:
+    """What the process that runs the relay reads beside all others: how full Redis is."""
+    return [GaugeSource("redis", redis_readings(sink))] if isinstance(sink, RedisStream) else []
+
+
+@asynccontextmanager
+async def _shown(
+    metering: Metering, sources: Sequence[GaugeSource], settings: Settings
+) -> AsyncIterator[None]:
+    """Read gauges again and again and push beside a block; who reads when it ends is not waited for."""
+    gauges = metering.metrics.gauges
+    for source in sources:
+        gauges.add(source)
+    loop = asyncio.create_task(gauges.run(settings.metrics.refresh_seconds))
+    if settings.telemetry.exporter_otlp_endpoint:
+        tell_of_trouble()
+    try:
+        async with metering.pushed(settings):
+            yield
+    finally:
+        loop.cancel()
+        with suppress(asyncio.CancelledError):
+            await loop

@@ -1,0 +1,72 @@
+"""The table's metrics as instruments of the OpenTelemetry SDK."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from opentelemetry.metrics import CallbackOptions, Histogram, Meter, Observation
+
+from workers.app.telemetry.counters import Counters, Values
+from workers.app.telemetry.gauges import Gauges
+from workers.app.telemetry.table import METRICS, Kind, Metric
+
+Observing = Callable[[CallbackOptions], Iterable[Observation]]
+PARTS = ("_bucket", "_sum", "_count")
+"""A distribution of now has no instrument of its own: these gauges are one on /metrics."""
+
+
+class Distribution:
+    """A histogram whose attributes are made once for each set of label values."""
+
+    def __init__(self, metric: Metric, histogram: Histogram) -> None:
+        self._labels = metric.labels
+        self._histogram = histogram
+        self._attributes: dict[Values, Mapping[str, str]] = {}
+
+    def record(self, value: float, values: Values = ()) -> None:
+        """Record under the values of the metric's labels, in the table's order."""
+        if (attributes := self._attributes.get(values)) is None:
+            attributes = self._attributes[values] = dict(zip(self._labels, values, strict=True))
+        self._histogram.record(value, attributes)
+
+
+def create_instruments(meter: Meter, counters: Counters, gauges: Gauges) -> Mapping[str, Distribution]:
+    """Make all of them; what is counted and read is asked for when somebody collects."""
+    distributions: dict[str, Distribution] = {}
+    for metric in METRICS.values():
+        match metric.kind:
+            case Kind.COUNTER:
+                observing = [_counted(metric, counters), _read(metric.name, gauges)]
+                meter.create_observable_counter(metric.name, observing, metric.unit, metric.says)
+            case Kind.GAUGE:
+                observing = [_read(metric.name, gauges)]
+                meter.create_observable_gauge(metric.name, observing, metric.unit, metric.says)
+            case Kind.HISTOGRAM:
+                distributions[metric.name] = Distribution(metric, _histogram(meter, metric))
+            case Kind.SNAPSHOT:
+                for part in (metric.name + suffix for suffix in PARTS):
+                    meter.create_observable_gauge(part, [_read(part, gauges)], "1", metric.says)
+    return distributions
+
+
+def _counted(metric: Metric, counters: Counters) -> Observing:
+    def observe(_options: CallbackOptions) -> Iterable[Observation]:
+        for values, number in counters.of(metric.name):
+            yield Observation(number, dict(zip(metric.labels, values, strict=True)))
+
+    return observe
+
+
+def _read(name: str, gauges: Gauges) -> Observing:
+    def observe(_options: CallbackOptions) -> Iterable[Observation]:
+        for reading in gauges.of(name):
+            yield Observation(reading.value, dict(reading.labels))
+
+    return observe
+
+
+def _histogram(meter: Meter, metric: Metric) -> Histogram:
+    return meter.create_histogram(
+        metric.name,
+        unit=metric.unit,
+        description=metric.says,
+        explicit_bucket_boundaries_advisory=metric.buckets,
+    )

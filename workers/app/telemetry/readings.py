@@ -1,0 +1,194 @@
+"""Reads what gauges stand at from the database and from the order of mail."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import chain
+
+from domain.backoff import window
+from domain.breaker import Breaker
+from domain.claim_state import ENDS, ClaimState
+from domain.durations import ONE_SECOND, whole_second
+from domain.mail.fairness import TenantFairnessMetrics
+from domain.mail.success import success_by_attempt
+from domain.payer_status import PayerState
+from domain.ports import Clock
+from domain.readings import Reading
+from domain.uniformity import Draw, deviation
+from persistence.repositories.figures import PayerFigures, ScheduledRetry
+from persistence.repositories.policies import KeptSchedule
+from persistence.store import Store
+from workers.app.telemetry.business import KnownNames
+from workers.app.telemetry.label_names import NAMES_AT_MOST
+from workers.app.telemetry.table import AGE_SECONDS, OTHER
+from workers.payers.limits import LimitsByPayer
+
+LATELY = timedelta(hours=24)
+DRAWS_AT_MOST = 5_000
+OPEN_STATES = tuple(state for state in ClaimState if state not in ENDS)
+Together = Callable[[float, float], float]
+
+
+def plus(one: float, other: float) -> float:
+    """Both together."""
+    return one + other
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseReadings:
+    """Gauges that the database knows; each question is asked by itself, at the clock's time."""
+
+    store: Store
+    clock: Clock
+    limits: LimitsByPayer
+    names: KnownNames
+
+    async def open_claims(self) -> Sequence[Reading]:
+        """Claims in the states that are left again."""
+        return await self._claims(OPEN_STATES)
+
+    async def ended_claims(self) -> Sequence[Reading]:
+        """Claims in the other states: there are ever more of them."""
+        return await self._claims(tuple(ENDS))
+
+    async def payers(self) -> Sequence[Reading]:
+        """Breakers, places and who waits."""
+        now = await self.clock.now()
+        figures = await self.store.look(lambda tx: tx.figures.payers(now))
+        states = (self._states(one) for one in figures)
+        counts = (self._counts(one, now) for one in figures)
+        ages = (self._age(one, now) for one in figures)
+        return [
+            *_merged(chain.from_iterable(states), max),
+            *_merged(chain.from_iterable(counts), plus),
+            *_merged(ages, max),
+        ]
+
+    async def mail(self) -> Sequence[Reading]:
+        """What is still to be sent."""
+        now = await self.clock.now()
+        waiting = await self.store.look(lambda tx: tx.figures.waiting_mail())
+        return [
+            Reading("reenvio_mails_waiting", waiting.number),
+            Reading("reenvio_mail_oldest_seconds", _age(waiting.oldest, now)),
+        ]
+
+    async def letters(self) -> Sequence[Reading]:
+        """Dead letters: how many, how old, whose."""
+        now = await self.clock.now()
+        bounds = [now - timedelta(seconds=age) for age in AGE_SECONDS]
+        async with self.store.reading() as tx:
+            ages = await tx.figures.letter_ages(now, bounds)
+            companies = await tx.dead_letters.by_company(limit=NAMES_AT_MOST)
+        named = {str(company): number for company, number in companies}
+        rest = ages.number - sum(named.values())
+        buckets = zip((*map(str, AGE_SECONDS), "+Inf"), (*ages.within, ages.number), strict=True)
+        return [
+            Reading("dlq_size", ages.number),
+            Reading("dlq_age_seconds_count", ages.number),
+            Reading("dlq_age_seconds_sum", ages.seconds),
+            *(Reading("dlq_age_seconds_bucket", number, {"le": bound}) for bound, number in buckets),
+            *(
+                Reading("reenvio_dead_letters", number, {"company": company})
+                for company, number in (*named.items(), (OTHER, rest))
+            ),
+        ]
+
+    async def outbox(self) -> Sequence[Reading]:
+        """Events that wait for the relay; their age by the database's clock, as the relay has it."""
+        async with self.store.reading() as tx:
+            lag, now = await tx.outbox.lag(), await tx.time()
+        return [
+            Reading("reenvio_outbox_waiting", lag.waiting),
+            Reading("reenvio_outbox_lag_seconds", _age(lag.oldest, now)),
+        ]
+
+    async def success_rates(self) -> Sequence[Reading]:
+        """Which share succeeded of late: of claims after a retry, of mail by attempt."""
+        since = await self.clock.now() - LATELY
+        async with self.store.reading() as tx:
+            claims = await tx.figures.ended_after_retry(since)
+            mails = await tx.figures.mails_since(since)
+        by_attempt = [
+            Reading("retry_success_rate", share, {"rule": "03", "attempt": str(attempt)})
+            for attempt, share in success_by_attempt(mails).items()
+        ]
+        if not claims.ended:
+            return by_attempt
+        share = claims.accepted / claims.ended
+        return [Reading("retry_success_rate", share, {"rule": "RN-BIL-005"}), *by_attempt]
+
+    async def jitter(self) -> Sequence[Reading]:
+        """How evenly waits were spread of late, by rule."""
+        since = await self.clock.now() - LATELY
+        async with self.store.reading() as tx:
+            retries = await tx.figures.scheduled_retries(since, DRAWS_AT_MOST)
+            schedules = await tx.policies.schedules(retry.policy_version for retry in retries)
+        draws: dict[str, list[Draw]] = {}
+        for retry in retries:
+            if schedule := _schedule_of(retry, schedules[retry.policy_version]):
+                draws.setdefault(schedule.profile, []).append(_draw(retry, schedule))
+        found = {profile: deviation(drawn) for profile, drawn in draws.items()}
+        return [
+            Reading("reenvio_jitter_deviation_ratio", by, {"rule": profile})
+            for profile, by in found.items()
+            if by is not None
+        ]
+
+    async def _claims(self, states: Sequence[ClaimState]) -> Sequence[Reading]:
+        counted = await self.store.look(lambda tx: tx.figures.claims_in(states))
+        return [Reading("reenvio_claims", number, {"state": state}) for state, number in counted.items()]
+
+    def _states(self, one: PayerFigures) -> Iterable[Reading]:
+        payer = self.names.payers.of(one.status.payer_id)
+        for state in PayerState:
+            labels = {"payer": payer, "state": state.value}
+            yield Reading("reenvio_payer_state", float(one.status.state is state), labels)
+
+    def _counts(self, one: PayerFigures, now: datetime) -> Iterable[Reading]:
+        payer, limits = self.names.payers.of(one.status.payer_id), self.limits.of(one.status.payer_id)
+        places = Breaker(one.status, limits, now).places
+        yield Reading("reenvio_payer_places", places, {"payer": payer})
+        yield Reading("reenvio_payer_places_taken", one.under_way, {"payer": payer})
+        yield Reading("reenvio_payer_waiting", one.waiting, {"payer": payer})
+
+    def _age(self, one: PayerFigures, now: datetime) -> Reading:
+        labels = {"payer": self.names.payers.of(one.status.payer_id)}
+        return Reading("reenvio_payer_state_seconds", _age(one.status.changed_at, now), labels)
+
+
+def tenant_readings(tenants: Sequence[TenantFairnessMetrics], names: KnownNames) -> Sequence[Reading]:
+    """Where the round robin stands; of the companies without a label, the one that is worst off."""
+    labelled = [({"company": names.companies.of(one.company_id)}, one) for one in tenants]
+    urgent = (Reading("tenant_current_priority", one.current_priority, labels) for labels, one in labelled)
+    batches = (
+        Reading("tenant_consecutive_batch", one.consecutive_batch_count, labels) for labels, one in labelled
+    )
+    rounds = (
+        Reading("tenant_rounds_without_processing", one.rounds_without_processing, labels)
+        for labels, one in labelled
+    )
+    return [*_merged(urgent, min), *_merged(batches, max), *_merged(rounds, max)]
+
+
+def _merged(readings: Iterable[Reading], together: Together) -> Iterable[Reading]:
+    """One reading for each set of labels: those without a name of their own share one."""
+    values: dict[tuple[str, tuple[tuple[str, str], ...]], float] = {}
+    for one in readings:
+        key = one.metric, tuple(one.labels.items())
+        values[key] = together(values[key], one.value) if key in values else one.value
+    return [Reading(metric, value, dict(labels)) for (metric, labels), value in values.items()]
+
+
+def _age(since: datetime | None, now: datetime) -> float:
+    return max((now - since).total_seconds(), 0.0) if since else 0.0
+
+
+def _schedule_of(retry: ScheduledRetry, schedules: Sequence[KeptSchedule]) -> KeptSchedule | None:
+    attempt = retry.retry_count + 1
+    return next((one for one in schedules if one.has_said(retry.reason, attempt)), None)
+
+
+def _draw(retry: ScheduledRetry, schedule: KeptSchedule) -> Draw:
+    seconds = (retry.next_retry_time - whole_second(retry.decided_at)) // ONE_SECOND
+    return Draw(seconds, *window(schedule.limits, retry.retry_count))

@@ -129,6 +129,7 @@ async def test_each_day_the_kpis_are_counted_and_the_reports_arrive_once(reporti
     unset = report_id(ReportKind.PERMANENT, ReportGroup.QUALITY, day)
     assert await store.look(lambda tx: tx.mails.find(unset)) is None
 
-    await stage.run(ProcessId.MAINTENANCE_KPI)
+    await reporting.a_day_passes()
+    await reporting.arrives(DATA, "Nada a relatar no período.")
     mine = [one for one in reporting.mailbox.arrived if refused.id.value in one.text and one.to == (DATA,)]
     assert len(mine) == 1

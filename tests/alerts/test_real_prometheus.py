@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+import sys
+from asyncio.subprocess import PIPE, STDOUT
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +21,7 @@ from gateways.zeebe.commands import CommandRefusedError
 from persistence.database.engine import sqlite_url
 from tests.alerts.server import PrometheusServer, prometheus_server
 from tests.support.broker import any_ports
-from tests.support.command_line import environment, reenvio
+from tests.support.command_line import environment
 from tests.support.waiting import eventually
 from workers.app.cluster import embedded
 from workers.app.composition import App, migrate_database, running
@@ -48,8 +50,14 @@ class Scene:
 
     async def order(self, *command: str) -> None:
         """A command of the runbook, as a person runs it."""
-        done = await asyncio.to_thread(reenvio, self.home, *command, **self.settings)
-        assert done.returncode == 0, done.stdout + done.stderr
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "workers.cli", *command),
+            env=environment(self.home, **self.settings),
+            stdout=PIPE,
+            stderr=STDOUT,
+        )
+        said, _ = await asyncio.wait_for(child.communicate(), PATIENCE_SECONDS)
+        assert child.returncode == 0, said.decode()
 
 
 @pytest.fixture
@@ -129,7 +137,15 @@ async def _mail_server_that_refuses(scene: Scene) -> None:
     assert re.match(r"1\d\d mails", fired.annotations["description"])  # notices of them die too
     scene.mailbox.script = lambda _address, _attempt: None
     await scene.order(
-        "dlq", "redrive", "--yes", "--reason", "the server takes mail again", "--per-minute", "6000"
+        "dlq",
+        "redrive",
+        "--yes",
+        "--reason",
+        "the server takes mail again",
+        "--per-minute",
+        "6000",
+        "--first",
+        "200",
     )
     for name in ("ReenvioDeadLettersMany", "ReenvioDeadLetterShare", "ReenvioMailFailures"):
         await scene.prometheus.is_silent(name)

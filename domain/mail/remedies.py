@@ -28,7 +28,9 @@ BY_CODE: Mapping[str, str] = MappingProxyType(
             "See that the server's certificate is valid for MAIL_SMTP_HOST, that MAIL_SMTP_CA_FILE has the "
             "authority that signed it, and that MAIL_SMTP_SECURITY is what the server speaks"
         ),
-        OwnCode.WORKER_LOST: _WORKER,
+        **dict.fromkeys((OwnCode.WORKER_LOST, OwnCode.STOOD_STILL), _WORKER),
+        OwnCode.ODD_ANSWER: f"What answers at MAIL_SMTP_HOST is no mail server, or is broken. {_SERVER}",
+        OwnCode.OWN_FAULT: "Look for mail_attempt_broke in the workers' log, and report it",
         OwnCode.EXPIRED: f"It waited too long: too few workers, or a server that was away. {_WORKER}",
         OwnCode.NO_RECIPIENT: (
             "Name addresses in MAIL_TO_... for a group, in MAIL_COMPANIES_FILE for a company, then restart "

@@ -47,7 +47,7 @@ TABLE = {
     "payer": Entry("workers.cli.payer:payer_app", "See payers' health; hold their claims and let them go."),
     "dlq": Entry(
         "workers.cli.dlq:dlq_app",
-        "Dead letters: mail that died. See them, send them again, export or remove them.",
+        "Dead letters (email:send:dlq), mail that died: see, send again, export or remove them.",
     ),
     "kpi": Entry(
         "workers.cli.kpi:kpi",

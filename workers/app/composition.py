@@ -139,13 +139,11 @@ class App:
 @asynccontextmanager
 async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
     """Open the payers' lines, the database, the channel to the engine and what stands on them."""
-    policy, files = PolicySource(settings.policy_file), settings.payers
-    terms, practice = intake_terms(settings, policy.current().zone), practice_payer(files)
+    policy, practice = PolicySource(settings.policy_file), practice_payer(settings.payers)
+    terms = intake_terms(settings, policy.current().zone)
     async with (
         opened_tracing(settings.telemetry) as tracing,
-        open_channels(
-            files.file, files.trace_dir, environment=settings.environment, watched=tracing.line
-        ) as channels,
+        _open_lines(settings, tracing) as channels,
         opened_store(settings) as opened,
         opened_for_retention(settings, opened) as retention_store,
         open_channel(cluster.connection) as channel,
@@ -153,11 +151,11 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
     ):
         commands, cipher = tracing.commands(channel), await opened_cipher(settings, opened)
         metering = job_metering(settings, channels, policy.current().catalog)
-        watch = both(tracing.watch, metering.watch)
-        store = opened.sealed_with(seals_of(cipher)).watched_by(watch)
+        store = opened.sealed_with(seals_of(cipher)).watched_by(both(tracing.watch, metering.watch))
         await begin_trail(settings, store)
         clock = clock_of(cluster, settings, store)
         observe = all_of(tracing.observe, metering.observe, log_observation)
+        ground = MailGround(store, clock, cipher, tracing.mail(mail_gateway), commands.publish, observe)
         yield App(
             settings=settings,
             store=store,
@@ -174,16 +172,20 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             cipher=cipher,
             payer_limits=limits_by_payer({name: channel.settings for name, channel in channels.items()}),
             keys=KeyWatch(store, cipher),
-            mail=mail_services(
-                settings,
-                MailGround(store, clock, cipher, tracing.mail(mail_gateway), commands.publish, observe),
-            ),
+            mail=mail_services(settings, ground),
             reopen=lambda: open_channel(cluster.connection),
             listener=_listener(clock, metering.listener),
             observe=observe,
             tracing=tracing,
             metering=metering,
         )
+
+
+def _open_lines(
+    settings: Settings, tracing: Untraced
+) -> AbstractAsyncContextManager[Mapping[str, PayerChannel]]:
+    files, environment = settings.payers, settings.environment
+    return open_channels(files.file, files.trace_dir, environment=environment, watched=tracing.line)
 
 
 @asynccontextmanager

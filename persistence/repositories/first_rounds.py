@@ -126,11 +126,10 @@ class FirstRounds:
 
     async def missing(self, since: datetime | None, after: int, limit: int) -> Sequence[tuple[int, str]]:
         """Decisions since a moment whose claims have no row, by their ids, after one of them."""
-        query = (
-            select(decisions.c.decision_id, decisions.c.claim_id)
-            .outerjoin(rounds, rounds.c.claim_id == decisions.c.claim_id)
-            .where(rounds.c.claim_id.is_(None), decisions.c.decision_id > after)
-        )
+        # asked row by row: joined, all first rounds would be read
+        kept = select(rounds.c.claim_id).where(rounds.c.claim_id == decisions.c.claim_id).scalar_subquery()
+        query = select(decisions.c.decision_id, decisions.c.claim_id)
+        query = query.where(kept.is_(None), decisions.c.decision_id > after)
         if since is not None:
             query = query.where(decisions.c.decided_at >= since)
         rows = await self._connection.execute(query.order_by(decisions.c.decision_id).limit(limit))

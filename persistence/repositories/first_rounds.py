@@ -12,7 +12,6 @@ from sqlalchemy import Row, bindparam, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.catalog import ErrorClassification
-from domain.claim_state import ClaimState
 from domain.kpis.rounds import (
     DecidedFailure,
     FirstRound,
@@ -127,27 +126,28 @@ class FirstRounds:
 
     async def missing(self, since: datetime | None, after: int, limit: int) -> Sequence[tuple[int, str]]:
         """Decisions since a moment whose claims have no row, by their ids, after one of them."""
-        query = (
-            select(decisions.c.decision_id, decisions.c.claim_id)
-            .outerjoin(rounds, rounds.c.claim_id == decisions.c.claim_id)
-            .where(rounds.c.claim_id.is_(None), decisions.c.decision_id > after)
-        )
+        # asked row by row: joined, all first rounds would be read
+        kept = select(rounds.c.claim_id).where(rounds.c.claim_id == decisions.c.claim_id).scalar_subquery()
+        query = select(decisions.c.decision_id, decisions.c.claim_id)
+        query = query.where(kept.is_(None), decisions.c.decision_id > after)
         if since is not None:
             query = query.where(decisions.c.decided_at >= since)
         rows = await self._connection.execute(query.order_by(decisions.c.decision_id).limit(limit))
         return [(row.decision_id, row.claim_id) for row in rows]
 
     async def unnoticed(self, since: datetime, limit: int) -> Sequence[str]:
-        """Claims that are accepted though their round since a moment says nothing of how it ended."""
-        silent = rounds.c.accepted_at.is_(None) & rounds.c.given_up.is_(None)
-        query = (
-            select(rounds.c.claim_id)
-            .join(claims, claims.c.claim_id == rounds.c.claim_id)
-            .where(rounds.c.first_failed_at >= since, silent, claims.c.state == ClaimState.ACCEPTED)
-            .order_by(rounds.c.first_failed_at.desc())
-            .limit(limit)
+        """Claims that a retry has saved though their round since a moment says nothing of how it ended."""
+        sends = submission_attempts.c
+        taken = select(sends.claim_id).where(
+            sends.claim_id == rounds.c.claim_id,
+            sends.attempt > 1,
+            sends.outcome == Accepted.stored_as,
+            sends.undone_at.is_(None),
         )
-        return list((await self._connection.scalars(query)).all())
+        silent = rounds.c.accepted_at.is_(None) & rounds.c.given_up.is_(None)
+        query = select(rounds.c.claim_id).where(rounds.c.first_failed_at >= since, silent, taken.exists())
+        found = await self._connection.scalars(query.order_by(rounds.c.first_failed_at.desc()).limit(limit))
+        return list(found.all())
 
     async def find(self, claim_id: str) -> FirstRound | None:
         """A claim's first round; None when it never failed."""

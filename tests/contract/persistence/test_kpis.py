@@ -87,6 +87,22 @@ async def test_filling_in_again_changes_nothing(history: Store, told: list[Story
     assert await history.look(lambda tx: tx.first_rounds.find(told[0].claim_id)) == before
 
 
+async def test_an_acceptance_that_an_earlier_version_wrote_down_is_noticed(
+    history: Store, database: AsyncEngine
+) -> None:
+    now, claim = BEGIN + timedelta(days=90), "CLM-999-2"
+    late = Story(claim, PAYERS[0], "ACCEPTED")
+    late.decided, sends = _one_retry(now - timedelta(days=1))
+    late.sent = sends
+    await keep(database, [late])
+    await fill_in(history, now)
+    await history.run(lambda tx: tx.first_rounds.forget_acceptance(claim))  # as if nobody had kept it
+    assert await fill_in(history, now) == 1
+    found = await history.look(lambda tx: tx.first_rounds.find(claim))
+    assert found is not None
+    assert found.recovery is not None
+
+
 async def test_a_snapshot_taken_twice_is_one_and_a_later_acceptance_changes_it(
     history: Store, database: AsyncEngine
 ) -> None:

@@ -144,6 +144,8 @@ HOT: dict[str, Work] = {
     "first rounds taken": lambda tx: tx.first_rounds.take_all([TAKEN]),
     "acceptance cancelled": lambda tx: tx.first_rounds.forget_acceptance(CLAIM),
     "first rounds made anew": lambda tx: tx.first_rounds.rebuild([CLAIM]),
+    "first rounds unnoticed": lambda tx: tx.first_rounds.unnoticed(later(days=-8), 10),
+    "first rounds missing": lambda tx: tx.first_rounds.missing(later(days=-8), -1, 10),
     "kpis of a day": lambda tx: tx.kpis.counted(A_DAY),
     "kpis of a payer": lambda tx: tx.kpis.counted(A_DAY, "p7"),
     "kpis by payer": lambda tx: tx.kpis.by_payer(A_DAY),

@@ -51,13 +51,15 @@ async def about(store: Store, claim: str) -> set[str]:
 
 
 EVERYTHING = {
-    "claims", "submission_attempts", "retry_decisions", "reviews", "notices", "claim_events", "audit_events"
+    "claims", "submission_attempts", "retry_decisions", "first_rounds", "reviews", "notices", "claim_events",
+    "audit_events",
 }  # fmt: skip
 
 
 async def test_a_dry_run_counts_and_removes_nothing(stories: Store) -> None:
     counted = await preview(stories, PERIODS, SIX_YEARS)
     assert counted["claims"] == counted["decisions"] == counted["sends"] == 1
+    assert counted["first rounds of claims"] == 1
     assert counted["audit events"] == 8
     assert counted["payloads of sends"] == 2
     assert await preview(stories, PERIODS, SIX_YEARS) == counted

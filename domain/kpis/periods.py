@@ -88,6 +88,14 @@ def run_up_to(last: Period, number: int) -> Sequence[Period]:
     return periods[::-1]
 
 
+def cut_at(whole: Period, parts: Sequence[Period]) -> Sequence[Period]:
+    """A period in pieces: the parts, which follow each other in it, and what lies before and after them."""
+    first, last = parts[0], parts[-1]
+    head = [Period(whole.first, first.first - A_DAY, whole.zone)] if whole.first < first.first else []
+    tail = [Period(last.last + A_DAY, whole.last, whole.zone)] if last.last < whole.last else []
+    return [*head, *parts, *tail]
+
+
 def parts_of(whole: Period, frequency: Frequency, at_most: int) -> Sequence[Period]:
     """The last days or weeks of a period, oldest first; a week counts that is in it to its end."""
     last = period_of(frequency, whole.last, whole.zone)

@@ -16,6 +16,7 @@ from domain.kpis.tally import Counted, KpiTally
 from persistence.tables import claims
 from persistence.tables import first_rounds as rounds
 
+MINUTE_US = 60_000_000
 RUNNING = tuple(
     state.value for state in ClaimState if not state.is_final and state is not ClaimState.IN_REVIEW
 )
@@ -87,11 +88,15 @@ class Kpis:
 
     async def counted(self, period: Period, payer_id: str | None = None) -> Counted:
         """Over all payers, or for one."""
+        tally = await self.tally(period, payer_id)
+        return Counted(tally, await self.middle(period, payer_id) if tally.recovered else None)
+
+    async def tally(self, period: Period, payer_id: str | None = None) -> KpiTally:
+        """The same without what lies in the middle, for KPIs that do not ask for it."""
         which = _within(period, payer_id)
         base = (await self._connection.execute(_query(ROUNDS).where(which))).one()
         state = (await self._connection.execute(_joined(STATES).where(which, ~TAKEN))).one()
-        tally = _tally(base, state)
-        return Counted(tally, await self._middle(which, tally.recovered))
+        return _tally(base, state)
 
     async def by_payer(self, period: Period) -> Mapping[str, Counted]:
         """For each payer; those of other processes have none."""
@@ -123,13 +128,18 @@ class Kpis:
         )
         return [ClaimBehind(*row) for row in await self._connection.execute(query)]
 
-    async def _middle(self, which: ColumnElement[bool], number: int) -> tuple[int, int] | None:
-        if not number:
+    async def middle(self, period: Period, payer_id: str | None = None) -> tuple[int, int] | None:
+        """The values in the middle: counted by minutes first, then only those minutes are sorted."""
+        which = _within(period, payer_id)
+        time, minute = rounds.c.since_failure_us, rounds.c.since_failure_us // MINUTE_US
+        counts = select(minute, func.count()).where(which, TAKEN).group_by(minute)
+        minutes = sorted((int(m), int(n)) for m, n in await self._connection.execute(counts))
+        if not minutes:
             return None
-        query = select(rounds.c.since_failure_us).where(which, TAKEN).order_by(rounds.c.since_failure_us)
-        middle = query.offset((number - 1) // 2).limit(2 - number % 2)
-        found = (await self._connection.scalars(middle)).all()
-        return (found[0], found[-1]) if found else None
+        span = _middle_minutes(minutes)
+        near = time.between(span.first * MINUTE_US, (span.last + 1) * MINUTE_US - 1)
+        found = (await self._connection.scalars(select(time).where(which, TAKEN, near).order_by(time))).all()
+        return found[span.low], found[span.high]
 
     async def _middles(self, which: ColumnElement[bool]) -> Mapping[str, tuple[int, int]]:
         payer, time = rounds.c.payer_id, rounds.c.since_failure_us
@@ -156,6 +166,32 @@ BEHIND: Mapping[KpiName, tuple[ColumnElement[bool], ColumnElement[bool]]] = {
     KpiName.EXHAUSTED: (func.coalesce(_was(GivenUp.RETRIES), False), rounds.c.claim_id != ""),
 }
 """By KPI: who counts towards its numerator, of whom."""
+
+
+@dataclass(frozen=True, slots=True)
+class _MiddleMinutes:
+    """In which minutes the values in the middle lie, and at which places of what lies there."""
+
+    first: int
+    last: int
+    low: int
+    high: int
+
+
+def _middle_minutes(minutes: Sequence[tuple[int, int]]) -> _MiddleMinutes:
+    number = sum(count for _, count in minutes)
+    (first, before), (last, _) = (_minute_of(minutes, place) for place in ((number - 1) // 2, number // 2))
+    return _MiddleMinutes(first, last, (number - 1) // 2 - before, number // 2 - before)
+
+
+def _minute_of(minutes: Sequence[tuple[int, int]], place: int) -> tuple[int, int]:
+    """The minute that holds the value at a place, and how many values lie before that minute."""
+    before = 0
+    for minute, count in minutes:
+        if place < before + count:
+            return minute, before
+        before += count
+    raise ValueError(f"{place} is not among {before} values")
 
 
 def _within(period: Period, payer_id: str | None = None) -> ColumnElement[bool]:

@@ -6,7 +6,7 @@ from datetime import date, datetime, tzinfo
 from fractions import Fraction
 
 from domain.kpis.definitions import KPIS, Kpi, Measure
-from domain.kpis.periods import Frequency, Period, latest_complete, parts_of, run_up_to
+from domain.kpis.periods import Frequency, Period, cut_at, latest_complete, parts_of, run_up_to
 from domain.kpis.tally import Counted, KpiTally
 from domain.kpis.wording import Trend, trend
 from persistence.store import Store, Transaction
@@ -66,7 +66,8 @@ class Scorecard:
 async def scorecard(store: Store, asked: AskedKpis) -> Scorecard:
     """Count what is asked, at one moment."""
     async with store.reading() as tx:
-        seen = {frequency: await _seen(tx, asked, frequency) for frequency in Frequency}
+        counting = _Counting(tx, asked, {})
+        seen = {frequency: await counting.seen(frequency) for frequency in Frequency}
     scores = tuple(_score(kpi, seen[kpi.frequency]) for kpi in KPIS)
     tallies = {one.period: one.counted.tally for one in seen.values()}
     return Scorecard(scores, tuple(tallies.items()))
@@ -80,13 +81,37 @@ class _Seen:
     parts: tuple[Counted, ...]
 
 
-async def _seen(tx: Transaction, asked: AskedKpis, frequency: Frequency) -> _Seen:
-    period, payer = asked.period(frequency), asked.payer_id
-    parts, known = asked.parts(frequency), dict[Period, Counted]()
-    for one in (*parts, period, period.before):
-        if one not in known:
-            known[one] = await tx.kpis.counted(one, payer)
-    return _Seen(period, known[period], known[period.before], tuple(known[part] for part in parts))
+@dataclass(frozen=True, slots=True)
+class _Counting:
+    """Counts at one moment, nothing twice."""
+
+    tx: Transaction
+    asked: AskedKpis
+    tallies: dict[Period, KpiTally]
+
+    async def seen(self, frequency: Frequency) -> _Seen:
+        period, parts = self.asked.period(frequency), self.asked.parts(frequency)
+        counted = tuple([await self._counted(part, frequency) for part in parts])
+        before = await self._counted(period.before, frequency)
+        return _Seen(period, await self._counted(period, frequency), before, counted)
+
+    async def _counted(self, period: Period, frequency: Frequency) -> Counted:
+        """Only daily KPIs ask for what lies in the middle."""
+        tally = await self._tally(period)
+        is_asked = frequency is Frequency.DAILY and tally.recovered
+        return Counted(tally, await self.tx.kpis.middle(period, self.asked.payer_id) if is_asked else None)
+
+    async def _tally(self, period: Period) -> KpiTally:
+        if period not in self.tallies:
+            self.tallies[period] = await self._count(period)
+        return self.tallies[period]
+
+    async def _count(self, period: Period) -> KpiTally:
+        """A run of days is the sum of the weeks that the bars show, and of the rest."""
+        weeks = self.asked.parts(Frequency.WEEKLY)
+        if self.asked.days is None or period != self.asked.period(Frequency.WEEKLY) or period in weeks:
+            return await self.tx.kpis.tally(period, self.asked.payer_id)
+        return sum([await self._tally(piece) for piece in cut_at(period, weeks)], KpiTally())
 
 
 def _score(kpi: Kpi, seen: _Seen) -> Score:

@@ -13,6 +13,7 @@ from persistence.store import Store
 from tests.support.kpi_counting import Heap, heaps, values
 from tests.support.kpi_history import BEGIN, DAYS, PAYERS, Decided, Sent, Story, keep, stories
 from workers.upkeep.kpis import fill_in, take_snapshot
+from workers.upkeep.scorecard import AskedKpis, scorecard
 
 ZONE = "America/Sao_Paulo"
 NOW = BEGIN + timedelta(days=DAYS + 20)
@@ -65,6 +66,17 @@ async def test_a_run_of_days_is_counted_as_the_days_together(history: Store) -> 
         whole = await tx.kpis.counted(Period(days[0].first, days[-1].last, zone))
         parts = [(await tx.kpis.counted(day)).tally for day in days]
     assert sum(parts, KpiTally()) == whole.tally
+
+
+async def test_a_scorecard_of_many_days_is_what_counting_them_at_once_gives(history: Store) -> None:
+    asked = AskedKpis(ZoneInfo(ZONE), NOW, (date(2026, 3, 5), date(2026, 4, 20)))
+    card = await scorecard(history, asked)
+    async with history.reading() as tx:
+        counted = await tx.kpis.counted(asked.period(Frequency.DAILY))
+        before = await tx.kpis.counted(asked.period(Frequency.DAILY).before)
+    assert [score.measure for score in card.scores] == [kpi.measure(counted) for kpi in KPIS]
+    assert [score.before for score in card.scores] == [kpi.measure(before) for kpi in KPIS]
+    assert [tally for _, tally in card.tallies] == [counted.tally]
 
 
 async def test_the_claims_behind_a_number_are_as_many_as_it_says(history: Store) -> None:

@@ -7,7 +7,16 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from domain.kpis.definitions import BIL_004, BIL_005, KPIS, KpiName, Measure, Target
-from domain.kpis.periods import Frequency, Period, day_of, latest_complete, parts_of, run_up_to, week_of
+from domain.kpis.periods import (
+    Frequency,
+    Period,
+    cut_at,
+    day_of,
+    latest_complete,
+    parts_of,
+    run_up_to,
+    week_of,
+)
 from domain.kpis.rounds import NumberedSend, recovery
 from domain.kpis.tally import Counted, KpiTally
 from domain.kpis.wording import Trend, bars, target_told, told, trend
@@ -105,6 +114,13 @@ def test_periods_follow_each_other_without_gap() -> None:
     month = Period(date(2026, 3, 1), date(2026, 3, 31), SAO_PAULO)
     assert parts_of(month, Frequency.WEEKLY, 8)[0].name == "2026-03-02..2026-03-08"
     assert month.before.name == "2026-01-29..2026-02-28"
+
+
+def test_a_run_of_days_is_cut_at_its_weeks_without_gap() -> None:
+    month = Period(date(2026, 3, 1), date(2026, 3, 31), SAO_PAULO)
+    pieces = cut_at(month, parts_of(month, Frequency.WEEKLY, 3))
+    assert [one.days for one in pieces] == [8, 7, 7, 7, 2]
+    assert [one.end for one in pieces[:-1]] == [one.start for one in pieces[1:]]
 
 
 SENDS = (NumberedSend(1, later(-1)), NumberedSend(2, later(10)), NumberedSend(3, later(30)))

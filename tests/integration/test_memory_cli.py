@@ -39,9 +39,9 @@ async def test_audit_shows_verifies_and_exports(terminal: Terminal, store: Store
     assert (code, out) == (0, "6 events, 1 decisions, 0 daily anchors: all as they were written.\n")
     file = tmp_path / "export.jsonl"
     code, _, err = await terminal.run("audit", "export", CLAIM, "--output", str(file))
-    assert (code, err) == (0, f"9 records of {CLAIM}.\n")
+    assert (code, err) == (0, f"10 records of {CLAIM}.\n")
     records = [json.loads(line)["record"] for line in file.read_text().splitlines()]
-    assert set(records) == {"retry_decisions", "claim_events", "audit_events", "outbox"}
+    assert set(records) == {"retry_decisions", "first_rounds", "claim_events", "audit_events", "outbox"}
 
 
 async def test_a_claim_with_an_id_of_another_form_is_shown_held_and_exported(
@@ -53,7 +53,7 @@ async def test_a_claim_with_an_id_of_another_form_is_shown_held_and_exported(
     assert isinstance(await handler.handle(job), Complete)
     code, out, _ = await terminal.run("audit", "show", "GUIDE/2025:0017")
     assert (code, "DECIDED" in out) == (0, True)
-    assert (await terminal.run("audit", "export", "GUIDE/2025:0017"))[2] == "9 records of GUIDE/2025:0017.\n"
+    assert (await terminal.run("audit", "export", "GUIDE/2025:0017"))[2] == "10 records of GUIDE/2025:0017.\n"
     for command in (("hold", "GUIDE/2025:0017"), ("release", "GUIDE/2025:0017", "--yes")):
         assert (await terminal.run("retention", *command, "--reason", "asked for"))[0] == 0
     code, _, err = await terminal.run("audit", "show", "no-digit")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
+from typer import Context
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -36,6 +37,7 @@ ORDERS: list[tuple[str, ...]] = [
     ("dlq", "export", "--with-data", *WHY),
     ("dlq", "purge", "--older-than", "1", *WHY, "--yes"),
     ("dlq", "redrive", *WHY, "--yes"),
+    ("dlq", "show", "00000000-0000-0000-0000-000000000000", "--with-data", *WHY),
     ("payer", "pause", "p", *WHY),
     ("payer", "probe", *WHY),
     ("payer", "resume", "p", *WHY),
@@ -110,7 +112,7 @@ def test_every_order_is_among_those_that_are_tried_here() -> None:
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     for name in group.list_commands(None):
-        found = group.get_command(None, name)
+        found = group.resolve_command(Context(group), [name])[1]
         if isinstance(found, TyperGroup):
             yield from commands(found, (*path, name))
         else:

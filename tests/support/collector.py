@@ -1,6 +1,6 @@
 """A collector of traces: a real server of OTLP's trace service, on a port of its own."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -53,9 +53,7 @@ class Collector(TraceServiceServicer):
     def resource(self) -> dict[str, str | int]:
         """Who sent the last batch."""
         [*_, last] = self._groups()
-        return {
-            pair.key: pair.value.string_value or pair.value.int_value for pair in last.resource.attributes
-        }
+        return _plain(last.resource.attributes)
 
     def text(self) -> str:
         """Everything, as text."""
@@ -79,11 +77,20 @@ def _seen(span: Span) -> SeenSpan:
 @contextmanager
 def collecting() -> Iterator[Collector]:
     """A collector that runs for as long as the block."""
-    collector, server = Collector(), grpc.server(ThreadPoolExecutor(2))
-    add_TraceServiceServicer_to_server(collector, server)  # type: ignore[no-untyped-call]
-    collector.endpoint = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    collector = Collector()
+    with served(lambda server: add_TraceServiceServicer_to_server(collector, server)) as endpoint:  # type: ignore[no-untyped-call]
+        collector.endpoint = endpoint
+        yield collector
+
+
+@contextmanager
+def served(add_to: Callable[[grpc.Server], None]) -> Iterator[str]:
+    """A service of OTLP on a port of its own; its address."""
+    server = grpc.server(ThreadPoolExecutor(2))
+    add_to(server)
+    port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
-        yield collector
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.stop(grace=None).wait()

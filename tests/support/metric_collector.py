@@ -1,7 +1,6 @@
 """A collector of metrics: a real server of OTLP's metrics service, on a port of its own."""
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,6 +14,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2_grpc import (
     add_MetricsServiceServicer_to_server,
 )
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
+
+from tests.support.collector import served
 
 
 @dataclass
@@ -45,11 +46,7 @@ class MetricCollector(MetricsServiceServicer):
 @contextmanager
 def collecting_metrics() -> Iterator[MetricCollector]:
     """A collector that runs for as long as the block."""
-    collector, server = MetricCollector(), grpc.server(ThreadPoolExecutor(2))
-    add_MetricsServiceServicer_to_server(collector, server)  # type: ignore[no-untyped-call]
-    collector.endpoint = f"http://127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-    server.start()
-    try:
+    collector = MetricCollector()
+    with served(lambda server: add_MetricsServiceServicer_to_server(collector, server)) as endpoint:  # type: ignore[no-untyped-call]
+        collector.endpoint = endpoint
         yield collector
-    finally:
-        server.stop(grace=None).wait()

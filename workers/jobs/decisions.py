@@ -16,7 +16,7 @@ from persistence.encryption.cipher import Cipher
 from persistence.repositories.draft import DecisionDraft
 from persistence.repositories.free_texts import FreeText, TextSource, sealed_text
 from workers.claims.claim_ids import outward_id
-from workers.jobs.held import held
+from workers.jobs.held_job import held_job
 from workers.jobs.rejections import rejected
 from workers.jobs.services import Services
 from workers.policy.ruling import Question, Ruling, outcome_of, rule
@@ -92,7 +92,7 @@ def _draft(job: Job, ruling: Ruling, elapsed: Callable[[], float]) -> DecisionDr
         policy=ruling.policy,
         result=to_json(outcome_of(ruling)),
         elapsed_ms=lambda: round(elapsed() * 1000),
-        job=held(job),
+        job=held_job(job),
     )
 
 

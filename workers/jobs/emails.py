@@ -12,7 +12,7 @@ from domain.mail.attempts import AttemptUnderWay, MailDied, MailOver, MailWaits
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
 from persistence.encryption.cipher import CipherError
 from workers.config.mail import COMPANY_ID
-from workers.jobs.held import held
+from workers.jobs.held_job import held_job
 from workers.jobs.services import Services
 from workers.mail.queueing import MailQueue, MailRequest
 from workers.mail.recipients import GROUPS
@@ -111,7 +111,7 @@ def send_email(services: Services) -> JobHandler:
         if services.mail is None:
             return Incident(f"{job.type}: {NO_MAIL}", is_undone=True)
         try:
-            attempted = await services.mail.sender.attempt(given.outbox_id, held(job))
+            attempted = await services.mail.sender.attempt(given.outbox_id, held_job(job))
         except CipherError as sealed:
             return Incident(f"{job.type}: {sealed} {SEALED}", is_undone=True)
         return await _outcome(attempted, services)

@@ -15,7 +15,7 @@ from persistence.repositories.claims import ClaimRow
 from persistence.repositories.idempotency import StartedOperation
 from persistence.repositories.journal import JournalNote
 from persistence.store import Transaction
-from workers.jobs.held import held
+from workers.jobs.held_job import held_job
 from workers.jobs.once import Once, Remembered, Start
 from workers.payers.admission import LockedPayer, locked
 from workers.runtime.job import Job
@@ -99,7 +99,7 @@ class SendGroup:
         known = self.known[claim.claim_id].row
         new = ClaimRow(claim.claim_id, claim.payer_id, state, 0, None, None, None, now, created_at=now)
         own = {"payer_id": claim.payer_id, "process_instance_key": one.job.process_instance_key}
-        return (known or new).moved(state, now=now, **(own | changes)).in_hands_of(held(one.job))
+        return (known or new).moved(state, now=now, **(own | changes)).in_hands_of(held_job(one.job))
 
 
 async def looked_up(tx: Transaction, asked: Sequence[AskedSend], terms: BeginningTerms) -> SendGroup:

@@ -6,7 +6,7 @@ from domain.standing import HeldJob
 from workers.runtime.job import Job
 
 
-def held(job: Job) -> HeldJob | None:
+def held_job(job: Job) -> HeldJob | None:
     """The job by the engine's own key, if the end of its lock is known."""
     if job.deadline is None:
         return None

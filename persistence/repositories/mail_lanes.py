@@ -1,6 +1,6 @@
 """Whose lane is whose: a company keeps a lane to itself while its mail may wait there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,12 +14,12 @@ from persistence.tables import mail_lanes, mails
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingLane:
-    """A lane in which mail waits: who holds it, and since when its oldest mail does."""
+class KnownLane:
+    """A lane that was ever taken: who holds it, and since when its oldest mail waits, if any does."""
 
     lane: str
     company_id: str
-    since: datetime
+    waits_since: datetime | None
 
 
 class MailLanes:
@@ -40,21 +40,15 @@ class MailLanes:
                 return lane
         return lane_of(company_id, lanes)
 
-    async def holders(self) -> Mapping[str, str]:
-        """Who holds each lane that was ever taken, by lane."""
-        rows = await self._connection.execute(select(mail_lanes.c.lane, mail_lanes.c.company_id))
-        return {row.lane: row.company_id for row in rows}
-
-    async def waiting(self) -> Sequence[WaitingLane]:
-        """The lanes in which mail waits, also for its next attempt; the longest waiting first."""
+    async def known(self) -> Sequence[KnownLane]:
+        """Every lane that was ever taken; mail that waits for its next attempt waits, too."""
         oldest = (
             select(func.min(mails.c.enqueued_at))
             .where(mails.c.lane == mail_lanes.c.lane, mails.c.state == MailState.PENDING)
             .scalar_subquery()
         )
         rows = await self._connection.execute(select(mail_lanes.c.lane, mail_lanes.c.company_id, oldest))
-        found = [WaitingLane(*row) for row in rows if row[2] is not None]
-        return sorted(found, key=lambda lane: lane.since)
+        return [KnownLane(*row) for row in rows]
 
     async def _kept(self, lane: str, company_id: str, used_at: datetime, now: datetime) -> bool:
         """Whether the lane is still the company's, which it is when its use could be written down."""

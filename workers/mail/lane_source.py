@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from operator import itemgetter
 
 from domain.mail.lanes import all_lanes
-from persistence.store import Store, Transaction
+from persistence.store import Store
 from workers.mail.permits import told_apart
 from workers.runtime.lanes import Lane
 
@@ -25,13 +26,11 @@ class StoredLanes:
 
     async def waiting(self) -> Sequence[Lane]:
         """The lanes in which mail waits, the longest waiting first."""
-
-        async def look(tx: Transaction) -> Sequence[Lane]:
-            self._holders = dict(await tx.mail_lanes.holders())
-            return [Lane(one.lane, one.company_id) for one in await tx.mail_lanes.waiting()]
-
         with told_apart():
-            return await self._store.look(look)
+            known = await self._store.look(lambda tx: tx.mail_lanes.known())
+        self._holders = {one.lane: one.company_id for one in known}
+        waiting = [(one.waits_since, one) for one in known if one.waits_since is not None]
+        return [Lane(one.lane, one.company_id) for _, one in sorted(waiting, key=itemgetter(0))]
 
     async def every(self) -> Sequence[Lane]:
         """All lanes: those there are, and those there were that somebody holds."""

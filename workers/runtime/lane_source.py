@@ -108,7 +108,7 @@ class LaneJobSource(JobSource):
         finally:
             self._lanes.permits.unused(permits[used:])
             self._note(lane, used)
-        await self._lanes.order.served(lane, used)
+            await self._lanes.order.served(lane, used)
 
     def _note(self, lane: Lane, found: int) -> None:
         asked, terms = self._of(lane), self._lanes

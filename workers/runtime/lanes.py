@@ -114,7 +114,7 @@ class LaneTerms:
     source: LaneSource
     order: LaneOrder
     permits: Permits = field(default_factory=Unlimited)
-    look_seconds: float = 0.1
+    look_seconds: float = 0.03
     sweep_seconds: float = 30.0
     first_pause: float = 0.01
     longest_pause: float = 1.0

@@ -19,7 +19,7 @@ from tests.contract.persistence.filling import fill, tables
 from tests.support.databases import Postgres
 from tests.support.waiting import eventually
 
-BEFORE = "0023"
+BEFORE = "0027"
 """The newest revision that decisions are content with: the one to which their writer is an old worker."""
 WRITER = """
 import asyncio, itertools, sys

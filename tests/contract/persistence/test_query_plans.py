@@ -110,7 +110,7 @@ HOT: dict[str, Work] = {
     "next waiting": lambda tx: tx.payers.next_waiting(PayerStatus("p", NOW), lost_before=NOW, limit=9),
     "late": lambda tx: tx.payers.count_late(PayerStatus("p", NOW), LONG_AGO, NOW),
     "forget lost": lambda tx: tx.payers.forget_lost(before=LONG_AGO, limit=10),
-    "lanes with mail": lambda tx: tx.mail_lanes.waiting(),
+    "lanes with mail": lambda tx: tx.mail_lanes.known(),
     "lane of a company": lambda tx: tx.mail_lanes.assign("v7", 64, now=NOW),
     "lock paces": lambda tx: tx.mail_paces.lock(["v7", "v8"], now=NOW),
     "mails under way": lambda tx: tx.mail_paces.under_way("v7", now=NOW, longest=later(minutes=5) - NOW),

@@ -24,7 +24,8 @@ from tests.support.broker import any_ports
 from tests.support.command_line import environment
 from tests.support.waiting import eventually
 from workers.app.cluster import embedded
-from workers.app.composition import App, migrate_database, running
+from workers.app.composition import App, running
+from workers.app.databases import migrate_database
 from workers.config.settings import Settings
 from workers.demo.mail import mail_environment
 from workers.demo.worker_process import WorkerProcess

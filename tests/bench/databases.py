@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 import persistence
 from persistence.database.engine import sqlite_url
-from workers.app.composition import migrate_database
+from workers.app.databases import migrate_database
 from workers.config.settings import Settings
 
 SHIPPED = Path(persistence.__file__).with_name("postgresql.conf")

@@ -17,7 +17,8 @@ from persistence.database.engine import sqlite_url
 from tests.outage.plan import Plan
 from tests.support.tiss_samples import PAYER
 from workers.app.cluster import embedded
-from workers.app.composition import App, migrate_database, running
+from workers.app.composition import App, running
+from workers.app.databases import migrate_database
 from workers.config.settings import PayerFiles, Settings
 
 HANDLERS = 64

@@ -15,7 +15,8 @@ from tests.support.broker import any_ports
 from tests.support.databases import database, kind, postgres, postgres_url, url
 from tests.support.own_broker import own_broker
 from workers.app.cluster import embedded
-from workers.app.composition import migrate_database, running
+from workers.app.composition import running
+from workers.app.databases import migrate_database
 from workers.config.settings import Settings, read_settings
 
 __all__ = ["database", "kind", "own_broker", "postgres", "postgres_url", "url"]

@@ -27,7 +27,8 @@ from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CARD, DOCTOR, PAYER, file_bytes, file_text
 from workers.api import serving_api
 from workers.app.cluster import Cluster, embedded
-from workers.app.composition import App, migrate_database, running
+from workers.app.composition import App, running
+from workers.app.databases import migrate_database
 from workers.config.intake import ApiSettings
 from workers.config.settings import PayerFiles, Settings
 

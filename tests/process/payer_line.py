@@ -22,7 +22,8 @@ from tests.process.stage import Claim, Payers, Stage, eventually
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import PAYER
 from workers.app.cluster import embedded
-from workers.app.composition import migrate_database, running
+from workers.app.composition import running
+from workers.app.databases import migrate_database
 from workers.claims.examination import ClaimFile
 from workers.config.settings import PayerFiles, Settings
 from workers.payers.orders import Orders

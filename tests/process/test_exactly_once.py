@@ -30,7 +30,8 @@ from tests.support.command_line import environment
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import PAYER
 from workers.app.cluster import embedded
-from workers.app.composition import App, migrate_database, running
+from workers.app.composition import App, running
+from workers.app.databases import migrate_database
 from workers.claims.examination import ClaimFile
 from workers.config.settings import PayerFiles, Settings
 from workers.demo.worker_process import WorkerProcess

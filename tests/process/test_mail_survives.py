@@ -23,7 +23,8 @@ from persistence.tables import mails
 from tests.process.stage import restart
 from tests.support.command_line import environment
 from workers.app.cluster import embedded
-from workers.app.composition import App, migrate_database, running
+from workers.app.composition import App, running
+from workers.app.databases import migrate_database
 from workers.config.settings import Settings
 from workers.demo.mail import mail_environment
 from workers.demo.worker_process import WorkerProcess

@@ -20,7 +20,8 @@ from tests.process.stage import Payers, Stage, eventually
 from tests.support.models import one_task
 from tests.support.scraped import Scrape, free_port, scrape
 from workers.app.cluster import embedded
-from workers.app.composition import migrate_database, running
+from workers.app.composition import running
+from workers.app.databases import migrate_database
 from workers.app.serving import serve
 from workers.app.telemetry.table import DOCUMENT_03, METRICS, RN_BIL_004, RN_BIL_005
 from workers.config.mail import MailSettings

@@ -18,7 +18,8 @@ from tests.process.stage import Payers, Stage, eventually
 from tests.support.collector import Collector, SeenSpan, collecting
 from tests.support.tiss_samples import CARD
 from workers.app.cluster import embedded
-from workers.app.composition import migrate_database, running
+from workers.app.composition import running
+from workers.app.databases import migrate_database
 from workers.claims.examination import ClaimFile
 from workers.config.settings import Settings
 from workers.config.telemetry import TelemetrySettings

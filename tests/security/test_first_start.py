@@ -17,7 +17,8 @@ from tests.support.builders import NOW, draft
 from tests.support.databases import KEYS
 from workers.app.beginnings import note_file, noted_beginning
 from workers.app.cluster import Cluster
-from workers.app.composition import migrate_database, opened_store, opened_trail, running
+from workers.app.composition import running
+from workers.app.databases import migrate_database, opened_store, opened_trail
 from workers.config.settings import Settings, read_settings
 
 NOBODY = Cluster(Plaintext("127.0.0.1:9"), WallClock())

@@ -20,7 +20,8 @@ from tests.support.faults.messages import message_broker
 from tests.support.tiss_samples import file_bytes, file_text
 from workers.api import serving_api
 from workers.app.cluster import Cluster
-from workers.app.composition import App, migrate_database, running
+from workers.app.composition import App, running
+from workers.app.databases import migrate_database
 from workers.config.intake import ApiSettings
 from workers.config.settings import SettingsError, read_settings
 from workers.jobs import all_handlers

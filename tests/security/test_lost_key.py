@@ -26,7 +26,8 @@ from tests.support.faults.messages import message_broker
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import PAYER, file_bytes, file_text
 from workers.app.cluster import Cluster
-from workers.app.composition import App, claims_flowing, migrate_database, running
+from workers.app.composition import App, claims_flowing, running
+from workers.app.databases import migrate_database
 from workers.app.serving import worker_probes
 from workers.claims.examination import ClaimFile
 from workers.claims.intake import KnownClaim

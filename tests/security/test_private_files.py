@@ -20,7 +20,7 @@ from persistence.database.engine import sqlite_url
 from persistence.encryption.keys import KEY_FILE, made_cipher
 from persistence.store import Store
 from tests.support.command_line import reenvio
-from workers.app.composition import migrate_database, opened_store
+from workers.app.databases import migrate_database, opened_store
 from workers.app.private_files import keep_private, tell_open_folders
 from workers.config.settings import PayerFiles, Settings
 

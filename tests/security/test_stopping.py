@@ -25,7 +25,8 @@ from tests.support.tiss_samples import PAYER, file_bytes, file_text
 from tests.support.waiting import eventually
 from workers.api import serve_beside_api
 from workers.app.cluster import Cluster
-from workers.app.composition import App, claims_flowing, migrate_database
+from workers.app.composition import App, claims_flowing
+from workers.app.databases import migrate_database
 from workers.config.intake import ApiSettings
 from workers.config.settings import HandlerLimits, PayerFiles, Settings
 

@@ -17,7 +17,8 @@ from persistence.encryption.keys import made_cipher
 from tests.support.command_line import environment
 from tests.support.mails import keep_dead
 from workers.app.cluster import embedded
-from workers.app.composition import App, migrate_database, running
+from workers.app.composition import App, running
+from workers.app.databases import migrate_database
 from workers.config.fairness import FairnessSettings
 from workers.config.mail import MailSettings
 from workers.config.settings import Settings

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 import workers.policy
 from workers.app import serving
-from workers.app.composition import migrate_database
+from workers.app.databases import migrate_database
 from workers.app.serving import relaying, reload_on_hangup, stop_on_signal
 from workers.app.telemetry.metering import bare_metering
 from workers.config.settings import Settings

@@ -21,20 +21,18 @@ from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import open_channel
 from persistence.audit.seals import seals_of
 from persistence.clock import DatabaseClock
-from persistence.database.engine import lacks_file, open_database
-from persistence.database.revision import is_new_enough, knows_beginnings
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import require_key
 from persistence.store import Store
 from workers.app.beginnings import begin_trail
-from workers.app.ciphers import keys_as_given, opened_cipher
+from workers.app.ciphers import opened_cipher
 from workers.app.cluster import Cluster, clock_check, clock_of
 from workers.app.correlation import correlated
+from workers.app.databases import opened_for_retention, opened_store
 from workers.app.logs import log_event
 from workers.app.mail import MailGround, mail_services, opened_gateway
 from workers.app.observation_logs import log_observation
 from workers.app.observers import all_of
-from workers.app.private_files import keep_private, tell_open_folders
 from workers.app.telemetry.database import both
 from workers.app.telemetry.metering import Metering, job_metering
 from workers.app.tracing.export import opened_tracing
@@ -44,7 +42,7 @@ from workers.claims.examination import Reader
 from workers.claims.guides import GuideSearch
 from workers.claims.intake import Intake
 from workers.claims.messages import ClaimMessages
-from workers.config.settings import Settings, SettingsError
+from workers.config.settings import Settings
 from workers.jobs import all_handlers
 from workers.jobs.limits import JobLimits, slowest
 from workers.jobs.services import Services, nobody_to_tell
@@ -213,66 +211,6 @@ async def claims_flowing(settings: Settings, cluster: Cluster) -> AsyncIterator[
 
 
 Opening = Callable[[Settings, Cluster], AbstractAsyncContextManager[App]]
-
-
-@asynccontextmanager
-async def opened_store(settings: Settings) -> AsyncIterator[Store]:
-    """The database with the schema that this version needs; a newer one is made to suit it.
-
-    Audit events are sealed and checked with the keys that are here already.
-    """
-    if lacks_file(settings.database):
-        raise SettingsError("There is no database yet: run `reenvio migrate` or `reenvio up`.")
-    keep_private(settings)
-    database = open_database(settings.database)
-    try:
-        if not await is_new_enough(database):
-            raise SettingsError(
-                "The database's schema is missing or older than this version: run `reenvio migrate`."
-            )
-        yield Store(database, seals_of(keys_as_given(settings)))
-    finally:
-        await database.dispose()
-
-
-@asynccontextmanager
-async def opened_trail(settings: Settings) -> AsyncIterator[Store]:
-    """Like `opened_store` for who writes the audit trail: not without the key that seals it."""
-    async with opened_store(settings) as store:
-        cipher = await opened_cipher(settings, store)
-        require_key(cipher)
-        sealed = store.sealed_with(seals_of(cipher))
-        await begin_trail(settings, sealed)
-        yield sealed
-
-
-@asynccontextmanager
-async def opened_for_retention(settings: Settings, store: Store) -> AsyncIterator[Store]:
-    """The same database under the role that may remove what is past its period, where one is set."""
-    if settings.retention.database_url is None:
-        yield store
-        return
-    database = open_database(settings.retention.database_url)
-    try:
-        yield Store(database)
-    finally:
-        await database.dispose()
-
-
-async def migrate_database(settings: Settings) -> None:
-    """Bring the configured database to the newest schema; an upgraded audit trail is signed as it is."""
-    from persistence.migrations import migrate  # Alembic: no other command needs it
-
-    keep_private(settings)
-    tell_open_folders(settings)
-    database = open_database(settings.database)
-    try:
-        upgraded = not await knows_beginnings(database)
-        await migrate(database)
-        store = Store(database, seals_of(keys_as_given(settings)))
-        await begin_trail(settings, store, upgraded=upgraded)
-    finally:
-        await database.dispose()
 
 
 def jitter() -> random.Random:

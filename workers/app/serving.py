@@ -13,7 +13,8 @@ from starlette.applications import Starlette
 
 from bpmn.names import JobType
 from domain.errors import InvalidPolicy
-from workers.app.composition import App, jitter, opened_store, relay_to
+from workers.app.composition import App, jitter, relay_to
+from workers.app.databases import opened_store
 from workers.app.event_sinks import opened_sink
 from workers.app.measuring import measured, readiness, relay_sources
 from workers.app.probes import Check, answered, free_descriptors, probes, serving_probes

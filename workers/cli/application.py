@@ -11,7 +11,8 @@ from domain.claim import CLAIM_ID_SHAPE, ClaimId, ClaimIdForm
 from persistence.database.trouble import reachable
 from persistence.store import Store
 from workers.app.cluster import find_cluster
-from workers.app.composition import App, Opening, opened_store, opened_trail, sealing
+from workers.app.composition import App, Opening, sealing
+from workers.app.databases import opened_store, opened_trail
 from workers.app.logs import configure_logs
 from workers.cli.errors import ReaderGone
 from workers.config.settings import Settings, read_settings

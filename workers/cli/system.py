@@ -14,7 +14,8 @@ from gateways.private_folders import private_folder
 from gateways.zeebe import engine
 from workers.api import serve_beside_api
 from workers.app.cluster import find_cluster
-from workers.app.composition import claims_flowing, migrate_database, running, working
+from workers.app.composition import claims_flowing, running, working
+from workers.app.databases import migrate_database
 from workers.app.logs import configure_logs
 from workers.app.mail import mail_folder
 from workers.app.serving import relaying

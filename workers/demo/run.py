@@ -13,7 +13,8 @@ from gateways.practice.simulator.server import simulated_payers
 from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url
 from workers.app.cluster import embedded
-from workers.app.composition import App, migrate_database, running
+from workers.app.composition import App, running
+from workers.app.databases import migrate_database
 from workers.config.cluster import ClusterSettings
 from workers.config.settings import Settings
 from workers.demo.fast_forward import DemoParts, FastForward

@@ -59,9 +59,10 @@ async def measured(scene: RedriveScene, queue: MailQueue, how: str, number: int)
     """So many mails, each after a pause of its own."""
     luck, begun = random.Random(number), dict[str, float]()
 
-    async def publish(message: ProcessMessage) -> None:
-        await queue.publish(message)
+    async def publish(message: ProcessMessage) -> bool:
+        is_taken = await queue.publish(message)
         begun[message_id(message.key, DOMAIN)] = perf_counter()
+        return is_taken
 
     timed = replace(queue, publish=publish)
     for one in range(number):

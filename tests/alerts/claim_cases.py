@@ -96,8 +96,21 @@ ONE_AT_MAXIMUM = {'reenvio_backoff_at_maximum_total{instance="a", rule="RN-BIL-0
 EVERY_SECOND_HELPS = waits(96.8, 3.2, 1_316)
 WHOLE_OUTAGE = waits(4, 1, 155.5)
 
+
+def young() -> Iterator[Case]:
+    """What holds for ten minutes only then is worth a person's time."""
+    for alert, series in (
+        ("ReenvioPermanentErrors004", decisions("RN-BIL-004", retry=80, permanent=20)),
+        ("ReenvioBackoffAtMaximum", at_maximum(0.06)),
+        ("ReenvioLastRetries", waits(94, 6, 1_200)),
+    ):
+        yield Case(alert, "for 8 minutes", series, 8)
+        yield Case(alert, "for 15 minutes", series, 15, {})
+
+
 CLAIM_CASES = (
     *shares(),
+    *young(),
     of_a_shift("ReenvioBackoffAtMaximum", "6 % of the waits", at_maximum(0.06), {}),
     of_a_shift("ReenvioBackoffAtMaximum", "4 % of the waits", at_maximum(0.04)),
     of_a_shift("ReenvioBackoffAtMaximum", "1 of 2", ONE_AT_MAXIMUM | single("RN-BIL-004", 2)),

@@ -14,11 +14,13 @@ from domain.observations import (
     ClaimSent,
     DecisionMade,
     InputRejected,
+    LetterMovedIn,
     MailAttempted,
     MailFate,
     Observation,
     OperationRepeated,
     PayerMoved,
+    StandstillHealed,
 )
 from domain.outputs import iso_time
 from domain.submission import Accepted, ProtocolMissing
@@ -50,8 +52,10 @@ def log_observation(observation: Observation) -> None:
             log.debug("operation_repeated", operation=operation)
         case MailAttempted():
             _mail(observation)
+        case LetterMovedIn() | StandstillHealed():
+            pass  # who did it logs it
         case _:
-            pass  # nobody reads it in a log
+            assert_never(observation)
 
 
 def _decision(made: DecisionMade, decision: Decision) -> None:

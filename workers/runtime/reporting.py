@@ -110,9 +110,9 @@ def _request(job: Job, outcome: Report) -> tuple[str, str, Message]:
                 jobKey=job.key, errorCode=code, errorMessage=_bounded(message), variables=_json(variables)
             )
             return "throw", "ThrowError", thrown
-        case Fail(message, backoff):
-            return "fail", "FailJob", _failed(job, message, retries=max(job.retries - 1, 0), backoff=backoff)
-        case Incident(message):
+        case Fail(message, backoff) if job.retries > 1:
+            return "fail", "FailJob", _failed(job, message, retries=job.retries - 1, backoff=backoff)
+        case Fail(message) | Incident(message):
             return "incident", "FailJob", _failed(job, message, retries=0)
         case Postpone(message, backoff):
             return "postpone", "FailJob", _failed(job, message, retries=max(job.retries, 1), backoff=backoff)

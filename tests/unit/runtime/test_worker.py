@@ -109,11 +109,12 @@ async def test_a_technical_failure_spends_retries_until_it_is_an_incident(gatewa
     async def fail(_job: Job) -> Outcome:
         return Fail("the database is away", timedelta(milliseconds=10))
 
-    async with working(gateway, fail):
+    async with working(gateway, fail) as events:
         [key] = create(gateway)
         await until(lambda: gateway.ledger.ended == 1)
     story = gateway.ledger.stories[key]
     assert (story.end, story.deliveries) == (End.INCIDENT, 3)
+    assert [event.outcome for event in events if isinstance(event, JobDone)] == ["fail", "fail", "incident"]
 
 
 @pytest.mark.parametrize("how", ["incident", "last retry", "crash", "too slow"])

@@ -9,9 +9,11 @@ from bpmn.names import JobType
 from workers.api.routes import api, never
 from workers.app.composition import App
 from workers.app.http_server import Place, serving
-from workers.app.serving import serve, stop_on_signal
+from workers.app.probes import probed
+from workers.app.serving import api_probes, serve, stop_on_signal
 from workers.claims.intake import Intake
 from workers.config.intake import ApiSettings
+from workers.runtime.loop_watch import watched_loop
 
 log = structlog.get_logger(__name__)
 
@@ -39,3 +41,14 @@ async def serve_beside_api(app: App, only: frozenset[JobType]) -> None:
     with stop_on_signal() as stop:
         async with serving_api(app.intake, app.settings.api, stop.is_set):
             await serve(app, only, stop)
+
+
+async def serve_api_alone(app: App) -> None:
+    """Take claims in over HTTP until a signal, without a worker in the same process."""
+    with stop_on_signal() as stop:
+        async with (
+            watched_loop(app.listener),
+            probed(app.settings.probes, api_probes(app)),
+            serving_api(app.intake, app.settings.api, stop.is_set),
+        ):
+            await stop.wait()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 
 import structlog
 
@@ -12,7 +12,7 @@ from gateways.redis import RedisStream
 from gateways.sink import EventSink
 from persistence.store import Store
 from workers.app.composition import App
-from workers.app.probes import Check, first_trouble, free_descriptors, probe_routes, serving_probes
+from workers.app.probes import Check, first_trouble, free_descriptors, probe_routes, probed
 from workers.app.telemetry.gauges import GaugeSource
 from workers.app.telemetry.metering import Metering, bare_metering
 from workers.app.telemetry.readings import DatabaseReadings, tenant_readings
@@ -90,12 +90,8 @@ async def relay_measured(settings: Settings, store: Store, sink: EventSink) -> A
     database = DatabaseReadings(store, WallClock(), LimitsByPayer(), metering.names)
     sources = [GaugeSource("outbox", database.outbox), *relay_sources(sink)]
     metering.set_aside(0)
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(_shown(metering, sources, settings))
-        if settings.probes.port is not None:
-            app = probe_routes([], [free_descriptors, store.trouble], metering.metrics.exposition)
-            place = serving_probes(app, settings.probes.host, settings.probes.port)
-            log.info("probes_started", port=await stack.enter_async_context(place))
+    app = probe_routes([], [free_descriptors, store.trouble], metering.metrics.exposition)
+    async with _shown(metering, sources, settings), probed(settings.probes, app):
         yield metering
 
 

@@ -1,9 +1,10 @@
 """The probes: /livez, /readyz and /metrics on a port of their own."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+import structlog
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -12,8 +13,10 @@ from starlette.routing import Route
 
 from gateways.own_limits import NO_FILES, lacks_descriptors
 from workers.app.http_server import Place, serving
+from workers.config.settings import ProbeSettings
 from workers.runtime.health import Health
 
+log = structlog.get_logger(__name__)
 Check = Callable[[], Awaitable[str | None]]
 Exposition = Callable[[], bytes]
 
@@ -82,3 +85,14 @@ async def free_descriptors() -> str | None:
 def serving_probes(app: Starlette, host: str, port: int) -> AbstractAsyncContextManager[int]:
     """Serve the probes beside a block; yields the port, which the system chooses for 0."""
     return serving(app, Place(host, port, "HEALTH_PORT"))
+
+
+@asynccontextmanager
+async def probed(settings: ProbeSettings, app: Starlette) -> AsyncIterator[None]:
+    """Serve the probes beside a block, where HEALTH_PORT is set."""
+    if settings.port is None:
+        yield
+        return
+    async with serving_probes(app, settings.host, settings.port) as port:
+        log.info("probes_started", port=port)
+        yield

@@ -17,7 +17,7 @@ from workers.app.composition import App, jitter, relay_to
 from workers.app.databases import opened_store
 from workers.app.event_sinks import opened_sink
 from workers.app.measuring import measured, readiness, relay_sources
-from workers.app.probes import Check, answered, free_descriptors, probes, serving_probes
+from workers.app.probes import Check, answered, free_descriptors, probe_routes, probed, probes
 from workers.app.telemetry.metering import Metering
 from workers.config.settings import Settings
 from workers.policy import PolicySource
@@ -41,10 +41,7 @@ async def serve(app: App, only: frozenset[JobType], stop: asyncio.Event) -> None
         await stack.enter_async_context(watched_loop(app.listener))
         app.metering.metrics.gauges.add(readiness([answered(worker.health), *_checks(app)]))
         await stack.enter_async_context(measured(app))
-        if settings.probes.port is not None:
-            served = serving_probes(worker_probes(app, worker), settings.probes.host, settings.probes.port)
-            port = await stack.enter_async_context(served)
-            log.info("probes_started", port=port)
+        await stack.enter_async_context(probed(settings.probes, worker_probes(app, worker)))
         drain = timedelta(seconds=settings.drain_seconds)
         types, longest = [str(job_type) for job_type in sorted(only)], worker.longest_drain(drain)
         log.info("worker_started", types=types, stops_within_seconds=longest.total_seconds())
@@ -55,6 +52,11 @@ async def serve(app: App, only: frozenset[JobType], stop: asyncio.Event) -> None
 def worker_probes(app: App, worker: Worker) -> Starlette:
     """The probes of a worker: its loops, its gateway, its database and its keys."""
     return probes(worker.health, _checks(app), app.metering.metrics.exposition)
+
+
+def api_probes(app: App) -> Starlette:
+    """The probes of who takes claims in and works on none."""
+    return probe_routes([], _checks(app), app.metering.metrics.exposition)
 
 
 def _checks(app: App) -> Sequence[Check]:

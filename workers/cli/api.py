@@ -2,13 +2,11 @@
 
 import asyncio
 
-from workers.api import serving_api
+from workers.api import serve_api_alone
 from workers.app.cluster import find_cluster
 from workers.app.composition import claims_flowing
 from workers.app.logs import configure_logs
-from workers.app.serving import stop_on_signal
 from workers.config.settings import Settings, SettingsError, read_settings
-from workers.runtime.loop_watch import watched_loop
 
 
 def api() -> None:
@@ -21,7 +19,5 @@ def api() -> None:
 async def _serve(settings: Settings) -> None:
     if settings.api.port is None:
         raise SettingsError("API_PORT is not set: say where to listen, for example API_PORT=8090.")
-    async with claims_flowing(settings, find_cluster(settings)) as app, watched_loop(app.listener):
-        with stop_on_signal() as stop:
-            async with serving_api(app.intake, settings.api, stop.is_set):
-                await stop.wait()
+    async with claims_flowing(settings, find_cluster(settings)) as app:
+        await serve_api_alone(app)

@@ -38,7 +38,8 @@ from workers.mail.recipients import OtherGroup
 from workers.mail.rendering import Renderer
 
 DEAD_LETTER = "dead-letter"
-"""The template of a notice about mail that died; one that dies itself makes no further notice."""
+NOTICES = {OtherGroup.ADMINISTRATOR: DEAD_LETTER, OtherGroup.COMPANY: "dead-letter-company"}
+"""The templates of a notice about mail that died; one that dies itself makes no further notice."""
 SAID_AT_MOST = 1_000
 log = structlog.get_logger(__name__)
 
@@ -188,15 +189,15 @@ class MailSender:
         if mail.claim_id:
             await tx.journal.write(mail.claim_id, "mail_dead_lettered", died.move.reason, now=now)
         await tx.outbox.add([died_fact(mail, now)])
-        if mail.template != DEAD_LETTER:
-            for group in (OtherGroup.ADMINISTRATOR, OtherGroup.COMPANY):
+        if mail.template not in NOTICES.values():
+            for group in NOTICES:
                 await self._queue_notice(tx, mail, group, now)
         return replace(died, mail=mail, came_back=earlier is not None)
 
     async def _queue_notice(self, tx: Transaction, mail: Mail, group: OtherGroup, now: datetime) -> None:
         """At most one per group, company and hour: an outage of the mail server makes no flood of its own."""
         if self.renderer.recipients.of(group, mail.company_id):
-            content = MailContent(group, DEAD_LETTER, self.queue.language, _facts(mail))
+            content = MailContent(group, NOTICES[group], self.queue.language, _facts(mail))
             await self.queue.add(tx, MailRequest(_notice_id(mail, group, now), content, mail.company_id), now)
 
     async def _start_notices(self, mail: Mail) -> None:

@@ -12,11 +12,12 @@ from tests.support.builders import NOW
 from tests.support.mail_stage import RECIPIENTS, SENDER
 from tests.support.mails import a_mail
 from workers.config.settings import SettingsError
+from workers.mail.recipients import OtherGroup
 from workers.mail.rendering import Renderer, read_texts
-from workers.mail.sending import DEAD_LETTER
+from workers.mail.sending import NOTICES
 from workers.upkeep.reports import ReportKind
 
-TEMPLATES = [*Template, DEAD_LETTER]
+TEMPLATES = [*Template, *NOTICES.values()]
 FACTS = {"claimId": "CLM-7-1", "companyId": "c1", "outboxId": "o1", "failedAttempts": "5"}
 FACTS |= {"code": "421", "reason": "SMTP 421: x"}
 
@@ -34,7 +35,13 @@ def test_every_text_exists_in_both_languages_and_fills_every_gap(template: str, 
     mail = rendered(template, language)
     assert "$" not in mail.subject + mail.text + mail.html
     assert " - " not in mail.subject
-    assert ("CLM-7-1" in mail.subject) is (template != DEAD_LETTER)
+    assert ("CLM-7-1" in mail.subject) is (template not in NOTICES.values())
+
+
+@pytest.mark.parametrize("language", ["pt", "en"])
+def test_a_company_is_told_of_no_command_that_it_cannot_run(language: str) -> None:
+    assert "reenvio dlq" in rendered(NOTICES[OtherGroup.ADMINISTRATOR], language).text
+    assert "reenvio dlq" not in rendered(NOTICES[OtherGroup.COMPANY], language).text
 
 
 def test_nothing_else_is_packaged() -> None:

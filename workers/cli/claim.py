@@ -17,13 +17,8 @@ from persistence.repositories.decisions import DecidedError
 from persistence.store import Store
 from workers.app.composition import App, running
 from workers.claims.confirmation import confirmed
-from workers.claims.messages import (
-    KEEP_WISH,
-    find_claim,
-    only_rejected,
-    unknown_claim,
-    whether_at_payer,
-)
+from workers.claims.finding import find_claim, only_rejected, unknown_claim, whether_at_payer
+from workers.claims.messages import KEEP_WISH
 from workers.claims.protocols import Protocols, status_lines
 from workers.cli.application import ClaimArgument, DecidedClaimArgument, with_app, with_store
 from workers.cli.decided import decided_facts, foreign_review, pending

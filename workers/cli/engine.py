@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from domain.durations import LONGEST_AHEAD, read_duration
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from gateways.zeebe import engine
 from workers.cli.errors import plain_errors
 from workers.cli.output import say

@@ -22,7 +22,7 @@ from workers.cli.output import counted, tell
 from workers.cli.tables import print_table
 from workers.config.settings import read_settings
 from workers.payers.admission import PayerChange
-from workers.payers.channels import configured
+from workers.payers.file import configured
 from workers.payers.limits import LimitsByPayer, limits_by_payer
 from workers.payers.orders import Orders, UnknownPayer
 from workers.payers.status import PayerView, moment, overview

@@ -9,7 +9,7 @@ import typer
 from domain.kpis.periods import Period, day_of, latest_complete, week_of
 from persistence.store import Store
 from workers.app.cluster import clock_here
-from workers.app.mail import recipients
+from workers.app.recipients import recipients
 from workers.cli.application import with_store
 from workers.cli.days import read_day
 from workers.cli.output import tell

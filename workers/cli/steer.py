@@ -15,8 +15,9 @@ from domain.refusals import ClaimRefusal
 from persistence.repositories.claims import ClaimRow, Wanted
 from workers.app.composition import App, running, sealing
 from workers.claims.confirmation import confirmed
+from workers.claims.finding import find_claim
 from workers.claims.incidents import StuckClaims
-from workers.claims.messages import KEEP_WISH, find_claim
+from workers.claims.messages import KEEP_WISH
 from workers.cli.application import ClaimArgument, OptionalClaim, with_app
 from workers.cli.operator import (
     FOR_GOOD,

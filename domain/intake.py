@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from domain.durations import LONGEST_AHEAD, read_duration
 from domain.refusals import malformed, unprocessable
 
+MAX_FILE_BYTES = 20_000_000
+"""The largest file that may ever be read, whatever the terms say."""
 _FORM = "Write 48h, or a moment such as 2026-01-15T18:00:00-03:00 (in a URL, + is written %2B)."
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from domain.errors import Trouble
-from gateways.tiss.lote import MAX_FILE_BYTES
+from domain.intake import MAX_FILE_BYTES
 from gateways.tiss.names import local
 from gateways.tiss.xml import XmlLimits, as_text, parse
 

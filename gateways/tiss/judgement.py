@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Literal
 
 from domain.own_words import OwnWords
 from domain.submission import (
@@ -30,6 +29,7 @@ from gateways.tiss.answers import (
 )
 from gateways.tiss.faults import NO_SUCH_PROTOCOL, UNNUMBERED, failure, http_failure
 from gateways.tiss.lote import Lote
+from gateways.tiss.names import AnswerHash
 from gateways.tiss.outcomes import (
     Cancellation,
     CancelOutcome,
@@ -40,7 +40,6 @@ from gateways.tiss.outcomes import (
 )
 from gateways.tiss.xml import XmlLimits, XmlProblem, XmlRefusedError, parse
 
-AnswerHash = Literal["required", "ignored"]
 _STATUSES, _CANCELS = frozenset(ProtocolStatus), frozenset(CancelStatus)
 _BY_STATUS_ALONE = {401, 403, 408, 425, 429}
 _BY_FIREWALL = " with a web page, as firewalls answer"

@@ -7,12 +7,12 @@ from typing import Never, get_args
 from lxml import etree
 
 from domain.errors import Trouble
+from domain.intake import MAX_FILE_BYTES
 from gateways.tiss.hash import HashError, hash_agrees
 from gateways.tiss.names import ans, local, soap
 from gateways.tiss.parties import Provider, ProviderKind
 from gateways.tiss.xml import XmlLimits, XmlProblem, XmlRefusedError, parse
 
-MAX_FILE_BYTES = 20_000_000
 MAX_GUIDES = 1_000
 """Far more than the standard's 100, which the schema tells with their places."""
 

@@ -8,10 +8,11 @@ from typing import cast
 
 from lxml import etree
 
+from gateways.tiss.elements import add, add_party, add_provider_data
 from gateways.tiss.hash import message_hash
 from gateways.tiss.lote import Lote
 from gateways.tiss.names import ANS, SIGNATURE, SOAP, Encoding, TransactionKind, Version, ans, soap
-from gateways.tiss.parties import Login, Party, Provider, add, add_party, add_provider_data
+from gateways.tiss.parties import Login, Party, Provider
 
 
 @dataclass(frozen=True, slots=True)

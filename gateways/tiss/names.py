@@ -9,6 +9,7 @@ SIGNATURE = "http://www.w3.org/2000/09/xmldsig#"
 INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 
 Encoding = Literal["iso-8859-1", "utf-8"]
+AnswerHash = Literal["required", "ignored"]
 
 
 class Version(StrEnum):

@@ -26,8 +26,7 @@ from pydantic import (
 from domain.durations import YEARS
 from domain.errors import Trouble, plain_words
 from gateways.tiss.hours import PostingHours, Zone
-from gateways.tiss.judgement import AnswerHash
-from gateways.tiss.names import Encoding, Version
+from gateways.tiss.names import AnswerHash, Encoding, Version
 from gateways.tiss.parties import Login, Provider, ProviderKind
 
 Seconds = Annotated[float, Field(gt=0, le=3600)]

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from pyzeebe.proto.gateway_pb2 import FailJobRequest, ModifyProcessInstanceReque
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
 from domain.errors import Trouble
+from gateways.zeebe.messages import ProcessMessage
 
 ANSWER_SECONDS = 15.0
 CROWDED_PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
@@ -37,20 +37,6 @@ _REFUSALS: Mapping[grpc.StatusCode, type[CommandRefusedError]] = {
     grpc.StatusCode.NOT_FOUND: InstanceGoneError,
     grpc.StatusCode.INVALID_ARGUMENT: ElementGoneError,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessMessage:
-    """A message for the instance with this correlation key; `keep` is how long it may wait for one.
-
-    While it is kept, the engine takes no other of the same name, key and `message_id`.
-    """
-
-    name: str
-    key: str
-    variables: Mapping[Any, Any]
-    keep: timedelta
-    message_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from persistence.database.addresses import sqlite_url as sqlite_url
 from persistence.database.trouble import UNREACHABLE, DatabaseError
 
 SQLITE_ENDINGS = ("", "-wal", "-shm", "-journal")
@@ -47,11 +48,6 @@ class PoolLimits:
     busy_seconds: float = 3
     connect_seconds: float = 5
     command_seconds: float | None = 15
-
-
-def sqlite_url(file: Path) -> str:
-    """The address of an SQLite file."""
-    return f"sqlite+aiosqlite:///{file}"
 
 
 def open_database(url: str, limits: PoolLimits = PoolLimits()) -> AsyncEngine:  # noqa: B008  # frozen

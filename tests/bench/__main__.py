@@ -10,7 +10,8 @@ from dataclasses import asdict, replace
 import psutil
 from rich.console import Console
 
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from gateways.zeebe.engine import EngineError, SilentReporter
 from tests.bench.contender import ContenderError
 from tests.bench.cores import OTHER_CORES, WORKER_CORES, pin

@@ -31,7 +31,8 @@ from domain.mail.fairness import FairnessTerms
 from domain.mail.lanes import all_lanes
 from domain.mail.limits import MailLimits
 from gateways.clock import WallClock
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from gateways.zeebe.engine import EngineError, SilentReporter
 from persistence.database.engine import open_database
 from persistence.store import Store
@@ -43,8 +44,10 @@ from tests.support.lanes import KnownLanes
 from tests.support.models import one_task
 from workers.mail.lane_order import FairOrder
 from workers.mail.permits import SharedMailLimits, SharedPermits
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
+from workers.runtime import Complete, Job, JobHandler, Outcome
 from workers.runtime.lanes import Lane, LaneTerms, LaneTurn, Permits, Unlimited
+from workers.runtime.options import WorkerOptions
+from workers.runtime.worker import Worker
 
 LANES = 64
 AT_ONCE = 5

@@ -18,7 +18,7 @@ import psutil
 
 from domain.mail.mail import Mail, MailContent, message_id, outbox_id
 from gateways.zeebe import engine
-from gateways.zeebe.commands import ProcessMessage
+from gateways.zeebe.messages import ProcessMessage
 from tests.bench.figures import percentile
 from tests.support.broker import any_ports
 from tests.support.redrive_scene import RedriveScene, redrive_scene

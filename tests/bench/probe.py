@@ -11,7 +11,8 @@ import grpc
 from rich.console import Console
 from rich.table import Table
 
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from gateways.zeebe.engine import EngineError, SilentReporter
 from tests.bench.load import Load
 from tests.bench.loop import Limits, drain

@@ -13,7 +13,8 @@ from pyzeebe import ZeebeWorker, create_insecure_channel
 
 from domain.inputs import PAYER_ID, VARIABLES
 from gateways.clock import WallClock
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from tests.bench.names import TELEMETRY, Name
 from tests.support.builders import draft
 from workers.app.cluster import Cluster
@@ -22,8 +23,10 @@ from workers.app.logs import configure_logs
 from workers.app.measuring import measured
 from workers.config.settings import read_settings
 from workers.jobs.decisions import analyze_retry
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
+from workers.runtime import Complete, Job, JobHandler, Outcome
+from workers.runtime.options import WorkerOptions
 from workers.runtime.outcome import from_json
+from workers.runtime.worker import Worker
 
 HELD = 256
 BATCH = 128

@@ -9,14 +9,17 @@ from datetime import timedelta
 
 import grpc
 
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from tests.chaos.effects import Effects
 from tests.chaos.handlers import LOCK, SECRET, TYPES, ClaimHandler, claim, fate, type_of
 from tests.support.faults import Cable, FaultyGateway, Rule, cable_to, faulty_gateway
 from tests.support.logwatch import LogWatch, watching
 from workers.app.logs import log_event
-from workers.runtime import Timings, Worker, WorkerOptions
+from workers.runtime import Timings
 from workers.runtime.events import RuntimeEvent
+from workers.runtime.options import WorkerOptions
+from workers.runtime.worker import Worker
 
 JOBS = 5_000
 PATIENCE_SECONDS = 90.0

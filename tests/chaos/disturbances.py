@@ -5,7 +5,7 @@ import asyncio
 import grpc
 from pyzeebe import create_insecure_channel
 
-from gateways.zeebe.connection import channel_options
+from gateways.zeebe.channel import channel_options
 from tests.chaos.arena import Arena, until
 
 DOWN_SECONDS = 0.2

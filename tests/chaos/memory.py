@@ -18,7 +18,9 @@ from tests.chaos.arena import TIMINGS, plain_channel, until
 from tests.chaos.handlers import SECRET, claim
 from tests.support.faults import Cable, FaultyGateway, cable_to, faulty_gateway
 from tests.support.logwatch import watching
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
+from workers.runtime import Complete, Job, JobHandler, Outcome
+from workers.runtime.options import WorkerOptions
+from workers.runtime.worker import Worker
 
 TYPE = "chaos-memory"
 AT_ONCE = 64

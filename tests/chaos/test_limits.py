@@ -8,7 +8,9 @@ from datetime import timedelta
 
 from tests.chaos.arena import plain_channel, until
 from tests.support.faults import End, FaultyGateway, Rule, SlowStream, faulty_gateway
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
+from workers.runtime import Complete, Job, JobHandler, Outcome
+from workers.runtime.options import WorkerOptions
+from workers.runtime.worker import Worker
 
 AT_ONCE = 4
 Handle = Callable[[Job], Awaitable[Outcome]]

@@ -16,7 +16,8 @@ from pyzeebe.proto.gateway_pb2 import SetVariablesRequest
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
 from gateways.zeebe import engine
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from tests.chaos.arena import until
 from tests.chaos.effects import Effects
 from tests.chaos.worker_process import TYPE

@@ -8,9 +8,12 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from tests.chaos.effects import Effects
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
+from workers.runtime import Complete, Job, JobHandler, Outcome
+from workers.runtime.options import WorkerOptions
+from workers.runtime.worker import Worker
 
 TYPE = "chaos-real"
 LOCK = timedelta(seconds=4)

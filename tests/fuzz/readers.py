@@ -33,7 +33,7 @@ from workers.claims.examination import ClaimFile
 from workers.config.settings import TOPICS, GeneralSettings, read_settings
 from workers.jobs import all_handlers
 from workers.policy.file import default_text, parse_policy
-from workers.runtime.job import read_job
+from workers.runtime.job_reading import read_job
 from workers.runtime.outcome import Outcome
 
 HOST = "127.0.0.1"

@@ -11,8 +11,9 @@ from domain.claim_state import ClaimState
 from domain.refusals import ClaimRefusal
 from domain.reviews import ReviewDecision, ReviewReason
 from domain.submission import AnswerLost
+from gateways.zeebe.channel import open_channel
 from gateways.zeebe.commands import ZeebeCommands
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.connection import Plaintext
 from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.reviews import Review
 from persistence.store import Store

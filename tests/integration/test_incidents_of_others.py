@@ -9,8 +9,9 @@ from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.refusals import ClaimRefusal
 from domain.submission import Failed
+from gateways.zeebe.channel import open_channel
 from gateways.zeebe.commands import ZeebeCommands
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.connection import Plaintext
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
 from tests.support.builders import NOW

@@ -14,8 +14,9 @@ from gateways.clock import WallClock
 from gateways.practice.simulator.scenario import Scenario
 from gateways.practice.simulator.server import Simulator, simulated_payers
 from gateways.tiss.names import Version
+from gateways.zeebe.channel import open_channel
 from gateways.zeebe.commands import ZeebeCommands
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.connection import Plaintext
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.claims import Arrival
 from persistence.repositories.guides import kept_guides

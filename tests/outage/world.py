@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from domain.payer_status import PayerLimits
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from gateways.practice.simulator.scenario import Http, Outage, PayerScenario, Scenario
 from gateways.practice.simulator.server import Simulator, simulated_payers
 from gateways.zeebe import engine

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url
 from tests.process.records import EXPORTER, Records

@@ -13,7 +13,7 @@ import httpx
 from pydantic import SecretStr
 
 from domain.claim_state import ClaimState
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from gateways.practice.simulator.scenario import Scenario
 from gateways.practice.simulator.server import Simulator, simulated_payers
 from gateways.zeebe import engine

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerState, PayerStatus
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from gateways.practice.simulator.ledger import Ledger, LedgerEntry
 from gateways.practice.simulator.scenario import PayerScenario, Scenario
 from gateways.practice.simulator.server import Listening, simulated_payers

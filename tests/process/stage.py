@@ -23,7 +23,7 @@ from bpmn.names import ProcessId
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.submission import PayerGateway, SendResult, Submission
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from gateways.practice.scripted import Answer, Script, ScriptedPayer
 from gateways.zeebe import engine
 from persistence.repositories.claims import ClaimRow

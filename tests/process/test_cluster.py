@@ -14,12 +14,15 @@ import pytest
 from pyzeebe.proto.gateway_pb2 import CreateProcessInstanceRequest, SetVariablesRequest
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
+from gateways.zeebe.channel import open_channel
 from gateways.zeebe.commands import ZeebeCommands
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.connection import Plaintext
 from tests.process.stage import eventually
 from tests.support.cluster import PARTITIONS, BrokerCluster, Node, broker_cluster
 from tests.support.models import one_task
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
+from workers.runtime import Complete, Job, JobHandler, Outcome
+from workers.runtime.options import WorkerOptions
+from workers.runtime.worker import Worker
 
 JOB_TYPE = "cluster-job"
 JOBS = 240

@@ -11,8 +11,9 @@ import pytest
 from pyzeebe.proto import gateway_pb2 as pb
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
-from gateways.clock import EngineClock
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.engine_clock import EngineClock
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from gateways.zeebe.engine import EngineConfig, SilentReporter, log_tail, start, status, stop
 from workers.config.settings import read_settings
 

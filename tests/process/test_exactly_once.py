@@ -17,7 +17,7 @@ import pytest
 
 from bpmn.names import ReviewReason
 from domain.claim_state import ClaimState
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from gateways.practice.simulator.ledger import TAKEN, LedgerEntry
 from gateways.practice.simulator.scenario import Drop, LoseAnswer, PayerScenario, Rule, Scenario
 from gateways.practice.simulator.server import Simulator, simulated_payers

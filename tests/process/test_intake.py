@@ -11,8 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from domain.claim_state import ClaimState
 from domain.submission import Failed, SendResult, Submission
 from gateways.zeebe import engine
+from gateways.zeebe.channel import open_channel
 from gateways.zeebe.commands import CommandRefusedError, ZeebeCommands
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.connection import Plaintext
 from persistence.repositories.journal import RETRY_SCHEDULED, JournalEntry
 from tests.process.hospital import NAME, PATIENT, Hospital, claim_file, claim_id, open_hospital
 from tests.process.records import Records

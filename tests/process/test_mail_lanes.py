@@ -28,8 +28,10 @@ from workers.config.fairness import FairnessSettings
 from workers.mail.fair_lanes import LaneNeeds, fair_lanes
 from workers.mail.lane_order import FairOrder
 from workers.mail.permits import SharedMailLimits, SharedPermits
-from workers.runtime import Complete, Fail, Job, JobHandler, Outcome, Worker, WorkerOptions
+from workers.runtime import Complete, Fail, Job, JobHandler, Outcome
 from workers.runtime.lanes import Lane, LaneTerms, Permits, Unlimited
+from workers.runtime.options import WorkerOptions
+from workers.runtime.worker import Worker
 
 PATIENCE_SECONDS = 120
 AT_ONCE = 10

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import select
 
 from domain.mail.mail import MailContent, MailState, message_id, outbox_id
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from gateways.practice.mail_server import DropMail, Mailbox, MailStep, Reply, TakeInSilence, mail_server
 from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url

@@ -10,7 +10,7 @@ import pytest
 
 from bpmn.names import JobType, ProcessId
 from domain.claim_state import ClaimState
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from gateways.practice.mail_server import Mailbox, MailStep, Reply, mail_server
 from gateways.practice.scripted import AcceptLine, FailLine
 from gateways.zeebe import engine

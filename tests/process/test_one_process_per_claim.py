@@ -10,7 +10,7 @@ from bpmn.names import Message, ProcessId, Variable
 from domain.claim_state import ClaimState
 from domain.reviews import ReviewDecision
 from gateways.practice.scripted import AcceptLine, FailLine
-from gateways.zeebe.commands import ProcessMessage
+from gateways.zeebe.messages import ProcessMessage
 from tests.process.stage import Claim, Stage, eventually
 
 TIMEOUT = FailLine(error="TIMEOUT - Connection timeout after 30s")

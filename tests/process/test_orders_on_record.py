@@ -6,7 +6,7 @@ from bpmn.names import Message, ReviewDecision
 from domain.claim_state import ClaimState
 from domain.operators import CANCEL, review_action
 from gateways.practice.scripted import FailLine
-from gateways.zeebe.commands import ProcessMessage
+from gateways.zeebe.messages import ProcessMessage
 from persistence.repositories.operator_orders import OperatorOrder
 from tests.process.stage import Claim, Stage
 

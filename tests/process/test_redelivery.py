@@ -12,7 +12,7 @@ from persistence.database.engine import open_database
 from tests.process.stage import Claim, Stage, eventually
 from workers.jobs import all_handlers
 from workers.runtime import Complete
-from workers.runtime.job import read_job
+from workers.runtime.job_reading import read_job
 
 LOCK = timedelta(seconds=20)
 

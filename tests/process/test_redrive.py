@@ -7,7 +7,7 @@ from signal import SIGINT
 import pytest
 
 from bpmn.names import ProcessId
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from gateways.zeebe import engine
 from tests.process.records import Records
 from tests.process.stage import eventually

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from domain.claim_state import ClaimState
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from gateways.practice.scripted import AcceptLine, FailLine
 from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url

@@ -11,8 +11,9 @@ from domain.claim_state import ClaimState
 from domain.refusals import ClaimRefusal
 from domain.reviews import ReviewDecision
 from domain.submission import Accepted, Failed
+from gateways.zeebe.channel import open_channel
 from gateways.zeebe.commands import ZeebeCommands
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.connection import Plaintext
 from persistence.store import Store
 from tests.security.two_processes import CLAIM, CLOSE, DECIDE, FIRST, REVIEW, SEND, Desk
 from tests.support.builders import later

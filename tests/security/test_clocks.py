@@ -14,7 +14,8 @@ from bpmn.names import JobType
 from domain.payer_status import PayerLimits
 from domain.retention import YEAR
 from domain.submission import Failed, SendResult, Submission
-from gateways.clock import EngineClock, WallClock
+from gateways.clock import WallClock
+from gateways.engine_clock import EngineClock
 from gateways.zeebe.connection import Plaintext
 from persistence.store import Store
 from tests.support.builders import draft

@@ -3,7 +3,8 @@
 import pytest
 
 from domain.submission import AccessDenied, AnswerLost, Failed, SendResult
-from gateways.tiss.judgement import AnswerHash, HttpAnswer, judge_status, judge_submission
+from gateways.tiss.judgement import HttpAnswer, judge_status, judge_submission
+from gateways.tiss.names import AnswerHash
 from tests.security.hostile_answers import RECEIPT, rehashed
 from tests.support.tiss_samples import lote, sample
 

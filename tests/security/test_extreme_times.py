@@ -24,7 +24,7 @@ from persistence.store import Store
 from tests.support.builders import NOW
 from tests.support.command_line import reenvio
 from tests.support.payers_file import payers_file
-from workers.cli.engine import parse_duration
+from workers.cli.engine_clock import parse_duration
 from workers.config.settings import SettingsError, read_settings
 from workers.payers.admission import locked
 from workers.payers.limits import limits_from

@@ -17,7 +17,7 @@ from persistence.store import Store
 from persistence.tables import submission_attempts
 from tests.security.two_processes import CLAIM, CLOSE, DECIDE, FIRST, PAYER, REVIEW, SECOND, SEND, Desk, Payer
 from tests.support.builders import NOW, later
-from workers.claims.messages import whether_at_payer
+from workers.claims.finding import whether_at_payer
 from workers.runtime import Complete, Fail, Incident, Throw
 from workers.runtime.outcome import Postpone
 from workers.upkeep.retention import apply

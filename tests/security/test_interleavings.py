@@ -26,7 +26,8 @@ from domain.claim_state import ClaimState
 from domain.refusals import ClaimRefusal
 from domain.reviews import ReviewDecision
 from domain.submission import Accepted, SendResult
-from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
+from gateways.zeebe.commands import ZeebeCommands
+from gateways.zeebe.messages import ProcessMessage
 from persistence.database.engine import open_database, sqlite_url
 from persistence.migrations import migrate
 from persistence.repositories.claims import ClaimRow

@@ -16,12 +16,13 @@ from tests.support import job_samples
 from tests.support.effort import watching_loop
 from tests.support.services import services
 from workers.jobs import all_handlers
-from workers.runtime import Complete, Incident, Job, JobHandler, Outcome, WorkerOptions
+from workers.runtime import Complete, Incident, Job, JobHandler, Outcome
 from workers.runtime.executor import run_handler
 from workers.runtime.health import Heartbeat
-from workers.runtime.job import JSON_MAX, is_large, read_job
+from workers.runtime.job_reading import JSON_MAX, is_large, read_job
 from workers.runtime.job_source import JobSource
 from workers.runtime.load import Load
+from workers.runtime.options import WorkerOptions
 
 BLOCKED = 0.1
 TRIES = 3

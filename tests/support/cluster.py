@@ -17,7 +17,8 @@ from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 from rich.console import Console
 
 from gateways.zeebe import engine
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from tests.support.broker import any_ports
 from workers.config.settings import read_settings
 

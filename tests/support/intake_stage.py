@@ -8,8 +8,9 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from domain.intake import IntakeTerms
+from gateways.zeebe.channel import open_channel
 from gateways.zeebe.commands import ZeebeCommands
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.connection import Plaintext
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.store import Store
 from tests.support.faults.messages import MessageBroker, message_broker

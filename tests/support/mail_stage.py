@@ -10,7 +10,8 @@ from domain.mail.mail import Mail
 from domain.mail.retry import PROFILES
 from gateways.mail.smtp import SmtpMail, SmtpServer
 from gateways.practice.mail_server import Mailbox, mail_server
-from gateways.zeebe.commands import CommandRefusedError, ProcessMessage
+from gateways.zeebe.commands import CommandRefusedError
+from gateways.zeebe.messages import ProcessMessage
 from persistence.store import Store
 from tests.support.builders import NOW
 from tests.support.lanes import plain_lanes

@@ -7,7 +7,7 @@ from domain.ports import Clock
 from gateways.clock import WallClock
 from gateways.mail.smtp import SmtpMail, SmtpServer
 from gateways.practice.scripted import Script, ScriptedPayer
-from gateways.zeebe.commands import ProcessMessage
+from gateways.zeebe.messages import ProcessMessage
 from persistence.encryption.cipher import Cipher
 from persistence.store import Store
 from tests.support.lanes import plain_lanes

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from domain.ports import Clock
-from gateways.clock import CountedClock, EngineClock, WallClock
+from gateways.clock import CountedClock, WallClock
 from gateways.zeebe import engine
 from gateways.zeebe.connection import Plaintext, ZeebeConnection
 from persistence.clock import DatabaseClock
@@ -58,7 +58,7 @@ def clock_check(settings: Settings, store: Store, clock: Clock, machine: Clock |
 
     An engine that may be moved is right by itself where nothing but its own home lives by it.
     """
-    if not isinstance(clock, EngineClock | CountedClock):
+    if isinstance(clock, DatabaseClock):
         clocks = {"the database": clock, "this machine": machine or WallClock()}
     elif owns_database(settings):
         clocks = {}
@@ -69,4 +69,6 @@ def clock_check(settings: Settings, store: Store, clock: Clock, machine: Clock |
 
 def embedded(running: engine.RunningEngine) -> Cluster:
     """The embedded engine as a cluster: its clock may be moved, and ours follows it."""
+    from gateways.engine_clock import EngineClock  # httpx: slow, and needed only where an engine runs
+
     return Cluster(Plaintext(running.grpc_address), EngineClock(running.management_url))

@@ -17,8 +17,8 @@ from domain.ports import Clock
 from domain.submission import PayerGateway
 from gateways.clock import CountedClock, WallClock
 from gateways.sink import EventSink
+from gateways.zeebe.channel import open_channel
 from gateways.zeebe.commands import ZeebeCommands
-from gateways.zeebe.connection import open_channel
 from persistence.audit.seals import seals_of
 from persistence.clock import DatabaseClock
 from persistence.encryption.cipher import Cipher
@@ -52,10 +52,11 @@ from workers.payers.limits import LimitsByPayer, limits_by_payer
 from workers.payers.practice import practice_payer, require_payers
 from workers.payers.waking import Waker, by_message
 from workers.policy import PolicySource
-from workers.runtime import Worker, WorkerOptions
 from workers.runtime.events import JobTaken, Listener, RuntimeEvent
 from workers.runtime.gate import Gate
 from workers.runtime.handler import JobHandler
+from workers.runtime.options import WorkerOptions
+from workers.runtime.worker import Worker
 from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.keys import KeyWatch
 from workers.upkeep.relay import Relay, RelayTerms, nobody_counts
@@ -131,7 +132,7 @@ class App:
 
     def waker(self) -> Waker:
         """Wakes claims that wait for their payer."""
-        return Waker(self.store, self.payer_limits, by_message(self.commands), self.observe)
+        return Waker(self.store, self.payer_limits, by_message(self.commands.publish), self.observe)
 
 
 @asynccontextmanager

@@ -8,7 +8,6 @@ from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
-from domain.catalog import Team
 from domain.mail.retry import PROFILES
 from domain.mail.sending import MailGateway
 from domain.observations import Observe, nobody_watches
@@ -16,13 +15,14 @@ from domain.ports import Clock
 from gateways.mail.folder import FolderMail
 from gateways.mail.ses import SesAccount, SesMail
 from gateways.mail.smtp import SmtpMail, SmtpServer
+from gateways.zeebe.messages import Publish
 from persistence.encryption.cipher import Cipher
 from persistence.store import Store
+from workers.app.recipients import recipients
 from workers.config.mail import MailSettings
 from workers.config.settings import Settings, SettingsError
 from workers.mail.fair_lanes import FairLanes, LaneNeeds, fair_lanes
-from workers.mail.queueing import MailQueue, Publish
-from workers.mail.recipients import OtherGroup, Recipients, ReportGroup, read_companies
+from workers.mail.queueing import MailQueue
 from workers.mail.rendering import Renderer, read_texts
 from workers.mail.sending import MailSender
 from workers.mail.services import LOCK_MARGIN, MailServices, attempt_limit, attempt_terms
@@ -121,23 +121,3 @@ def _lanes(settings: Settings, ground: MailGround) -> FairLanes:
     lease = attempt_limit(settings.mail.timeout_seconds) + LOCK_MARGIN
     needs = LaneNeeds(ground.store, ground.clock, lambda: uuid4().hex, lease)
     return fair_lanes(settings.fairness, settings.mail.lanes, needs)
-
-
-def recipients(mail: MailSettings) -> Recipients:
-    """Who gets mail; where it does not leave, everybody has an address to look for in the folder."""
-    groups = {
-        Team.REGISTRATION: mail.to_registration,
-        Team.BILLING_MANAGEMENT: mail.to_billing_management,
-        Team.OPERATIONS: mail.to_operations,
-        OtherGroup.ADMINISTRATOR: mail.to_administrator,
-        ReportGroup.DATA_ANALYSIS: mail.to_data_analysis,
-        ReportGroup.QUALITY: mail.to_quality,
-        ReportGroup.BILLING: mail.to_billing,
-        ReportGroup.IT_MANAGEMENT: mail.to_it_management,
-    }
-    named = {str(group): to if to or mail.leaves else (_local(group),) for group, to in groups.items()}
-    return Recipients(named, read_companies(mail.companies_file))
-
-
-def _local(group: str) -> str:
-    return f"{group.lower().replace('_', '-')}@localhost"

@@ -21,9 +21,10 @@ from workers.app.probes import Check, answered, free_descriptors, probe_routes, 
 from workers.app.telemetry.metering import Metering
 from workers.config.settings import Settings
 from workers.policy import PolicySource
-from workers.runtime import Worker, cancellation
+from workers.runtime import cancellation
 from workers.runtime.loop_watch import watched_loop
 from workers.runtime.timings import Backoff
+from workers.runtime.worker import Worker
 from workers.upkeep.relay import Relay
 from workers.upkeep.sinks import check_sink
 

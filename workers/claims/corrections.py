@@ -9,7 +9,7 @@ from persistence.repositories.guides import KeptGuides
 from persistence.repositories.journal import CORRECTED
 from persistence.repositories.payloads import SealedFile
 from persistence.store import Transaction
-from workers.claims.messages import whether_at_payer
+from workers.claims.finding import whether_at_payer
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,9 @@ from persistence.store import Store, Transaction
 from workers.claims.batches import Batches
 from workers.claims.corrections import Correction, replace_file
 from workers.claims.examination import CheckedFile, ClaimFile, Reader
+from workers.claims.finding import find_claim
 from workers.claims.guides import guides_of
-from workers.claims.messages import Ready, find_claim, start
+from workers.claims.messages import Ready, start
 from workers.claims.receiving import Coming, Received, receive_all
 
 LEFT_BEHIND = timedelta(minutes=1)

@@ -12,18 +12,19 @@ from domain.reviews import (
     AtPayer,
     ReviewDecision,
     ReviewReason,
-    at_payer,
     require_allowed,
     require_cancellable,
     require_decision,
 )
 from gateways.tiss.answers import is_protocol
-from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
+from gateways.zeebe.commands import ZeebeCommands
+from gateways.zeebe.messages import ProcessMessage
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.incidents import StuckJob
 from persistence.repositories.reviews import Review
 from persistence.store import Store, Transaction
 from workers.claims.confirmation import way_on
+from workers.claims.finding import find_claim, whether_at_payer
 from workers.payers.waking import KEEP as KEEP_WAKE_UP
 
 KEEP_START = timedelta(hours=24)
@@ -55,25 +56,6 @@ async def start(commands: ZeebeCommands, claim: Ready, *, age: timedelta = timed
     )
 
 
-def unknown_claim(claim_id: ClaimId) -> ClaimRefusal:
-    """The refusal of a claim nobody here knows."""
-    return ClaimRefusal(f"{claim_id} is not known here: see `reenvio claim list`.")
-
-
-def only_rejected(claim_id: ClaimId) -> ClaimRefusal:
-    """The refusal of a claim about which nothing was decided: its input was rejected so far."""
-    why = "nothing was decided about it yet, its input was rejected"
-    return ClaimRefusal(f"{claim_id}: {why}: see `reenvio audit show {claim_id}`.")
-
-
-async def find_claim(store: Store, claim_id: ClaimId) -> ClaimRow:
-    """The claim; a refusal when nobody knows it."""
-    claim = await store.look(lambda tx: tx.claims.find(claim_id.value))
-    if claim is None:
-        raise unknown_claim(claim_id)
-    return claim
-
-
 def protocol_number(text: str) -> str:
     """The number, if it has the form of a protocol: any other text stays out of engine and messages."""
     if not is_protocol(text):
@@ -81,15 +63,6 @@ def protocol_number(text: str) -> str:
             "A protocol number has 1 to 12 characters: letters and digits, and . / _ - after the first."
         )
     return text
-
-
-async def whether_at_payer(tx: Transaction, claim_id: str) -> AtPayer:
-    """Whether the claim's payer has it, by its last review and its sends."""
-    sends = await tx.attempts.history(claim_id)
-    if sends.acceptances:
-        return AtPayer.YES
-    reviews, lost = await tx.reviews.of_claim(claim_id), sends.answer_was_lost
-    return at_payer(reviews[-1].reason if reviews else None, answer_was_lost=lost)
 
 
 async def require_not_at_payer(store: Store, claim_id: str, *, although_sent: bool) -> None:

@@ -21,7 +21,8 @@ from persistence.encryption.cipher import Cipher
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
 from workers.claims.examination import Channels
-from workers.claims.messages import find_claim, protocol_number
+from workers.claims.finding import find_claim
+from workers.claims.messages import protocol_number
 from workers.payers.channels import PayerChannel
 from workers.payers.limits import LimitsByPayer
 from workers.payers.questions import NotNow, StatusQuestion

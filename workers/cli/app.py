@@ -1,24 +1,12 @@
 """All commands, in the order `reenvio --help` shows them; each is imported when it is called."""
 
-from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
 
+from workers.cli.lazy import Entry, group_of
 from workers.cli.output import tell
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Where a command is, and what lists say of it: the first sentence of its own help."""
-
-    target: str
-    help: str
-
 
 TABLE = {
     "demo": Entry(
@@ -38,7 +26,7 @@ TABLE = {
         "Take claims in over HTTP (API_PORT, API_TOKENS) until SIGINT or SIGTERM.",
     ),
     "deploy": Entry("workers.cli.system:deploy", "Deploy our BPMN models; equal ones keep their version."),
-    "migrate": Entry("workers.cli.system:migrate", "Bring the database to the newest schema."),
+    "migrate": Entry("workers.cli.migrate:migrate", "Bring the database to the newest schema."),
     "decide": Entry(
         "workers.cli.decide:decide_command",
         "Decide on one failed submission and explain it. Exit 0: retry; 3: BPMN error; 2: rejected input.",
@@ -77,44 +65,10 @@ TABLE = {
 }
 
 
-class Commands(TyperGroup):
-    """What `reenvio` can do: lists are made of the table, and only what is called is imported.
-
-    Typer hides its click's types.
-    """
-
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """The names, in the order of the table."""
-        return list(TABLE)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
-        """A command as lists show it."""
-        entry = TABLE.get(cmd_name)
-        return None if entry is None else TyperCommand(cmd_name, help=entry.help)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command itself, which is called or completed."""
-        name, listed, rest = super().resolve_command(ctx, args)
-        return name, load(name, TABLE[name].target) if name and listed else None, rest
-
-
-def load(name: str, target: str) -> Any:
-    """A click command from a Typer app or from a plain function."""
-    module, attribute = target.split(":")
-    found = getattr(import_module(module), attribute)
-    if not isinstance(found, typer.Typer):
-        single = typer.Typer(add_completion=False)
-        single.command(name)(found)
-        found = single
-    command = get_command(found)
-    command.name = name
-    return command
-
-
 def build() -> typer.Typer:
     """The command tree."""
     app = typer.Typer(
-        cls=Commands,
+        cls=group_of(TABLE),
         help="Resends medical claims that a health insurer did not take, on Camunda 8.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,

@@ -1,286 +1,51 @@
 """`reenvio claim submit | start | list | show | ...`: claims from the command line."""
 
-from datetime import datetime
-from pathlib import Path
-from typing import Annotated
+from workers.cli.lazy import Entry, lazy_app
 
-import typer
-
-from bpmn.names import ReviewDecision, ReviewReason
-from domain.claim_state import ClaimState
-from domain.operators import review_action
-from domain.practice import shown_protocol
-from domain.reviews import AtPayer, allowed
-from domain.standing import StandingKind, Standstill
-from persistence.repositories.claims import ClaimRow, Wanted
-from persistence.repositories.decisions import DecidedError
-from persistence.store import Store
-from workers.app.composition import App, running
-from workers.claims.confirmation import confirmed
-from workers.claims.messages import (
-    KEEP_WISH,
-    find_claim,
-    only_rejected,
-    unknown_claim,
-    whether_at_payer,
-)
-from workers.claims.protocols import Protocols, status_lines
-from workers.cli.application import ClaimArgument, DecidedClaimArgument, with_app, with_store
-from workers.cli.decided import decided_facts, foreign_review, pending
-from workers.cli.operator import (
-    FOR_GOOD,
-    ByOption,
-    ReasonOption,
-    Subject,
-    YesOption,
-    asked,
-    ordered,
-    require_reason,
-)
-from workers.cli.output import tell
-from workers.cli.steer import cancel, described, resolve, retry_now
-from workers.cli.submit import read_file, submit
-from workers.cli.tables import print_table
-from workers.cli.words import words
-
-claim_app = typer.Typer(
-    help="Hand in, start, follow and steer claims.", no_args_is_help=True, add_completion=False
-)
-claim_app.command()(submit)
-claim_app.command("retry-now")(retry_now)
-claim_app.command()(cancel)
-claim_app.command()(resolve)
-claim_app.command()(pending)
-claim_app.command()(words)
-COLUMNS = ("claim", "payer", "state", "retries", "next send", "protocol", "reason", "team")
-NO_INCIDENTS = (
-    "No claim that we send stands on an incident; incidents of other processes: Operate, or the workers' log."
-)
-ARRIVAL = {
-    AtPayer.YES: "the payer has it; its protocol is missing",
-    AtPayer.MAYBE: "may have arrived: the answer to a send was lost",
+TABLE = {
+    "submit": Entry(
+        "workers.cli.submit:submit", "Hand in claims as TISS files; the same file again changes nothing."
+    ),
+    "retry-now": Entry(
+        "workers.cli.steer:retry_now",
+        "Wake a waiting claim: it goes as soon as its payer takes it, and what is sent counts.",
+    ),
+    "cancel": Entry(
+        "workers.cli.steer:cancel",
+        "Cancel a claim that waits for its time or for a person, or stands on an incident; cannot be undone.",
+    ),
+    "resolve": Entry(
+        "workers.cli.steer:resolve",
+        "Let a claim that stands on an incident go on: "
+        "its stuck task begins again, once the cause is mended.",
+    ),
+    "pending": Entry(
+        "workers.cli.decided:pending",
+        "Retries that claims wait for, soonest first; of other processes too, until their time has come.",
+    ),
+    "words": Entry(
+        "workers.cli.words:words",
+        "Show the words of payers and models, which may name patients; that you read them is written down.",
+    ),
+    "start": Entry(
+        "workers.cli.steer:start",
+        "Start a claim without a file, for a practice payer; asking twice starts it once.",
+    ),
+    "list": Entry(
+        "workers.cli.claim_show:list_claims",
+        "The newest claims that we send, and where they stand; retries of other processes too: `pending`.",
+    ),
+    "show": Entry(
+        "workers.cli.claim_show:show",
+        "Where a claim stands, what was decided, and its story, event by event; whichever process sends it.",
+    ),
+    "protocol": Entry(
+        "workers.cli.claim_review:protocol",
+        "Ask the payer about the protocol of a claim that it has, and whether it is the claim's own.",
+    ),
+    "review": Entry(
+        "workers.cli.claim_review:review",
+        "Decide a claim in review: resend, corrected, write off, or protocol recovered.",
+    ),
 }
-AT_PAYER = {
-    AtPayer.YES: "The payer has it, and does not hear of this. ",
-    AtPayer.MAYBE: "The payer may have it, since the answer to a send was lost: ask the payer first. ",
-}
-MEANT = {
-    ReviewDecision.RESEND: "It is sent to its payer again, and its retries are counted anew.",
-    ReviewDecision.CORRECTED: "It is sent to its payer again, with the corrected file where one is given.",
-    ReviewDecision.WRITE_OFF: "It is written off: nothing is sent any more, and nobody is asked again.",
-    ReviewDecision.PROTOCOL_RECOVERED: "It ends as accepted, under the protocol that is given or on record.",
-}
-ProtocolOption = Annotated[
-    str | None, typer.Option("--protocol", help="The number; default: the one a damaged answer names.")
-]
-
-
-@claim_app.command()
-def start(claim: ClaimArgument, payer: Annotated[str, typer.Option(help="The payer's id.")]) -> None:
-    """Start a claim without a file, for a practice payer; asking twice starts it once."""
-
-    async def go(app: App) -> None:
-        new = await app.messages.start(claim, payer)
-        tell(f"{claim} {'is on its way' if new else 'was started before; nothing to do'}.")
-
-    with_app(go, opened=running)
-
-
-@claim_app.command("list")
-def list_claims(
-    state: Annotated[ClaimState | None, typer.Option(case_sensitive=False, help="Only these.")] = None,
-    payer: Annotated[str | None, typer.Option(help="Only this payer's.")] = None,
-    incidents: Annotated[bool, typer.Option("--incidents", help="Only those that stand on one.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many.")] = 100,
-) -> None:
-    """The newest claims that we send, and where they stand; retries of other processes too: `pending`."""
-
-    async def go(store: Store) -> None:
-        async with store.reading() as tx:
-            claims = await tx.claims.newest(Wanted(state, payer, incidents), limit + 1)
-            in_review = [claim.claim_id for claim in claims if claim.state is ClaimState.IN_REVIEW]
-            teams = await tx.reviews.teams(in_review)
-            errors = await tx.decisions.latest_errors([claim.claim_id for claim in claims])
-            still = await tx.standstills.of_claims([claim.claim_id for claim in claims])
-        if not claims:
-            tell(NO_INCIDENTS if incidents else "No claims: hand one in with `reenvio claim submit`.")
-            return
-        rows = [
-            (
-                *_cells(claim, errors.get(claim.claim_id), still.get(claim.claim_id)),
-                teams.get(claim.claim_id, ""),
-            )
-            for claim in claims[:limit]
-        ]
-        print_table(COLUMNS, rows)
-        if len(claims) > limit:
-            tell(f"The newest {limit}; there are more: see --limit, --state, --payer.")
-
-    with_store(go)
-
-
-@claim_app.command()
-def show(claim: DecidedClaimArgument) -> None:
-    """Where a claim stands, what was decided, and its story, event by event; whichever process sends it."""
-
-    async def go(store: Store) -> None:
-        async with store.reading() as tx:
-            found = await tx.claims.find(claim.value)
-            decisions = await tx.decisions.of_claims([claim.value])
-            sends = await tx.attempts.counts([claim.value])
-            story = await tx.journal.of_claim(claim.value)
-            reviews = await tx.reviews.of_claim(claim.value)
-            where = await whether_at_payer(tx, claim.value)
-            texts = await tx.free_texts.count(claim.value)
-            still = await tx.standstills.of_claims([claim.value])
-            if not (found or decisions or reviews):
-                raise only_rejected(claim) if await tx.audit.of_claim(claim.value) else unknown_claim(claim)
-        ours = _facts(found, reviews[-1].team if reviews else None, where) if found else {}
-        ours |= _standing(still.get(claim.value))
-        facts = ours | decided_facts(decisions, sends.get(claim.value, 0 if found else None))
-        facts |= {} if found else foreign_review(reviews, decisions)
-        facts |= (
-            {"words": f"{texts}, for those who may read them: `reenvio claim words {claim}`"} if texts else {}
-        )
-        for name, value in facts.items():
-            tell(f"{name:10}{value}")
-        for entry in story:
-            tell(f"{_time(entry.at)}  {entry.event:18}  {entry.detail}")
-
-    with_store(go)
-
-
-@claim_app.command()
-def protocol(claim: ClaimArgument, number: ProtocolOption = None) -> None:
-    """Ask the payer about the protocol of a claim that it has, and whether it is the claim's own."""
-
-    async def go(app: App) -> None:
-        told = await _protocols(app).ask(claim, number)
-        for line in status_lines(told.situation):
-            tell(line)
-        if told.is_news:
-            told.require_own()
-            found = f"PROTOCOL_RECOVERED --protocol {told.situation.protocol}"
-            tell(f"It is {claim}'s own batch: `reenvio claim review {claim} {found}` takes it over.")
-
-    with_app(go, quiet=False, opened=running)
-
-
-@claim_app.command()
-def review(
-    claim: ClaimArgument,
-    decision: Annotated[ReviewDecision, typer.Argument(case_sensitive=False)],
-    number: ProtocolOption = None,
-    file: Annotated[Path | None, typer.Option(help="The corrected batch, for CORRECTED.")] = None,
-    unchecked: Annotated[
-        bool, typer.Option("--unchecked", help="Take the number as given: you have seen the receipt.")
-    ] = False,
-    reason: ReasonOption = None,
-    by: ByOption = None,
-    yes: YesOption = False,
-) -> None:
-    """Decide a claim in review: resend, corrected, write off, or protocol recovered."""
-    recovers = decision is ReviewDecision.PROTOCOL_RECOVERED
-    if file and decision is not ReviewDecision.CORRECTED:
-        raise typer.BadParameter("a file is for CORRECTED", param_hint="--file")
-    if unchecked and not recovers:
-        raise typer.BadParameter("this is for PROTOCOL_RECOVERED", param_hint="--unchecked")
-    require_reason(reason)
-
-    async def go(app: App) -> None:
-        before = await app.messages.decidable(claim, decision)
-        data = read_file(file, app.intake.reader.terms.max_bytes) if file else None
-        given = asked(await _meant(app.store, before, decision), reason, by, yes=yes)
-        action = review_action(decision, unchecked=unchecked)
-        now = await app.clock.now()
-        async with ordered(app.store, action, Subject(str(claim)), given, now) as order_id:
-            if data is not None:
-                await app.intake.correct(claim, data)
-            asks = recovers and not unchecked
-            found = await _protocols(app).recovered(claim, number) if asks else number
-            before = await find_claim(app.store, claim)
-            await app.messages.decide_review(claim, decision, protocol_number=found, order_id=order_id)
-            after = await confirmed(app.store, before, kept=KEEP_WISH)
-        tell(f"{claim}: the process took {decision}; it is {after.state} now.")
-
-    with_app(go, quiet=not recovers)
-
-
-async def _meant(store: Store, claim: ClaimRow, decision: ReviewDecision) -> str:
-    """What will happen, for people to compare; also what the payer may have of it."""
-    where = await store.look(lambda tx: whether_at_payer(tx, claim.claim_id))
-    recovers = decision is ReviewDecision.PROTOCOL_RECOVERED
-    beware = "" if recovers else AT_PAYER.get(where, "")
-    return f"{described(claim)} {MEANT[decision]} {beware}{FOR_GOOD}"
-
-
-def _protocols(app: App) -> Protocols:
-    return Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock, app.observe)
-
-
-def _why(claim: ClaimRow, decided: DecidedError | None) -> str:
-    """What it waits for, and the error that brought it there."""
-    if claim.incident:
-        return claim.incident.message
-    is_retry = claim.state is ClaimState.WAITING and decided and decided.retry_reason == claim.reason
-    in_review = claim.state is ClaimState.IN_REVIEW and claim.reason != ReviewReason.PROTOCOL_MISSING
-    error = decided.error if decided and (is_retry or in_review) else None
-    return ": ".join(part for part in (claim.reason, error) if part)
-
-
-def _cells(claim: ClaimRow, error: DecidedError | None, still: Standstill | None) -> tuple[str, ...]:
-    due = _time(claim.next_retry_time) if claim.next_retry_time else ""
-    number, reason = claim.protocol_number or "", _why(claim, error)
-    aside = " (incident)" if claim.incident else " (stands still)" if still else ""
-    state = f"{claim.state}{aside}"
-    return claim.claim_id, claim.payer_id, state, str(claim.retry_count), due, number, reason
-
-
-def _facts(claim: ClaimRow, team: str | None, where: AtPayer) -> dict[str, str]:
-    facts = {
-        "state": claim.state,
-        "team": team if claim.state is ClaimState.IN_REVIEW else None,
-        "payer": claim.payer_id,
-        "batch": claim.batch_number,
-        "deadline": _time(claim.deadline) if claim.deadline else None,
-        "next send": _time(claim.next_retry_time) if claim.next_retry_time else None,
-        "protocol": shown_protocol(claim.protocol_number),
-        "arrival": ARRIVAL.get(where) if _rests(claim) else None,
-        "way on": _review(claim) if claim.state is ClaimState.IN_REVIEW else None,
-    }
-    return {name: value for name, value in (facts | _incident(claim)).items() if value}
-
-
-def _rests(claim: ClaimRow) -> bool:
-    """Whether no answer is being waited for, and none that came has ended the claim."""
-    is_open = not (claim.state.is_final or claim.state is ClaimState.SUBMITTING)
-    return is_open or claim.incident is not None
-
-
-def _review(claim: ClaimRow) -> str:
-    decisions = ", ".join(allowed(claim.reason or ""))
-    return f"`reenvio claim review {claim.claim_id} DECISION` with one of {decisions}"
-
-
-def _incident(claim: ClaimRow) -> dict[str, str]:
-    stuck = claim.incident
-    if stuck is None:
-        return {}
-    return {
-        "incident": f"since {_time(stuck.since)}: {stuck.message}",
-        "instance": f"{stuck.process_instance_key}, {stuck.element_id}, job {stuck.key}",
-        "way on": f"`reenvio claim resolve {claim.claim_id}` when it is mended, or `claim cancel`",
-    }
-
-
-def _standing(still: Standstill | None) -> dict[str, str]:
-    """That the claim is past its time while others move, and what was done about it."""
-    if still is None:
-        return {}
-    what = "its wait is over" if still.kind is StandingKind.WAIT else "its job's lock has ended"
-    healed = f", last {_time(still.healed_at)}" if still.healed_at else ""
-    return {"standing": f"{what} since {_time(still.since)}; pushed on {still.heals} times{healed}"}
-
-
-def _time(moment: datetime) -> str:
-    return moment.isoformat(timespec="seconds")
+claim_app = lazy_app("Hand in, start, follow and steer claims.", TABLE)

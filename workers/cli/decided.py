@@ -11,7 +11,7 @@ from persistence.repositories.decisions import StoredDecision
 from persistence.repositories.reviews import Review
 from persistence.store import Store, Transaction
 from workers.app.cluster import clock_here
-from workers.cli.application import with_store
+from workers.cli.database import with_store
 from workers.cli.output import tell
 from workers.cli.tables import print_table
 from workers.config.settings import read_settings

@@ -15,7 +15,7 @@ from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store
 from workers.app.ciphers import keys_as_given, opened_cipher
 from workers.app.cluster import clock_here
-from workers.cli.application import with_store, with_trail
+from workers.cli.database import with_store, with_trail
 from workers.cli.dlq_options import refuse
 from workers.cli.operator import ByOption, ReasonOption, Subject, ordered, signed
 from workers.cli.output import tell

@@ -15,7 +15,7 @@ from domain.operators import operator_text
 from persistence.repositories.kpis import ClaimBehind
 from persistence.store import Store
 from workers.app.cluster import clock_here
-from workers.cli.application import with_store
+from workers.cli.database import with_store
 from workers.cli.days import read_day
 from workers.cli.output import counted, tell
 from workers.cli.tables import print_table

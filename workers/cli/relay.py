@@ -14,7 +14,7 @@ from workers.app.composition import jitter, relay_to
 from workers.app.event_sinks import opened_sink
 from workers.app.measuring import relay_measured
 from workers.app.serving import stop_on_signal
-from workers.cli.application import with_store
+from workers.cli.database import with_store
 from workers.cli.output import counted, tell
 from workers.config.settings import read_settings
 from workers.policy import PolicySource

@@ -9,15 +9,14 @@ import typer
 from domain.kpis.periods import Period, day_of, latest_complete, week_of
 from persistence.store import Store
 from workers.app.cluster import clock_here
-from workers.app.mail import recipients
-from workers.cli.application import with_store
+from workers.app.recipients import recipients
+from workers.cli.database import with_store
 from workers.cli.days import read_day
 from workers.cli.output import tell
 from workers.cli.tables import print_table
 from workers.config.settings import Settings, read_settings
 from workers.policy import PolicySource
-from workers.upkeep.report_mail import setting_of
-from workers.upkeep.reports import TERMS, AskedReport, Report, ReportKind, make_report
+from workers.upkeep.reports import TERMS, AskedReport, Report, ReportKind, make_report, setting_of
 
 EXAMPLES = """
 Examples:

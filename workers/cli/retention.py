@@ -10,7 +10,8 @@ from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
 from workers.app.cluster import clock_check, clock_here
 from workers.app.databases import opened_for_retention
-from workers.cli.application import DecidedClaimArgument, with_store, with_trail
+from workers.cli.claim_arguments import DecidedClaimArgument
+from workers.cli.database import with_store, with_trail
 from workers.cli.operator import (
     FOR_GOOD,
     ByOption,

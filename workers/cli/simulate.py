@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 
 from domain.ports import Clock
-from gateways.clock import EngineClock, WallClock
+from gateways.clock import WallClock
+from gateways.engine_clock import EngineClock
 from gateways.practice.simulator.ledger import Ledger
 from gateways.practice.simulator.scenario import Scenario, ScenarioError, read_scenario
 from gateways.practice.simulator.server import Listening, Simulator, simulated_payers

@@ -1,4 +1,4 @@
-"""`reenvio claim retry-now | cancel | resolve`: what a person asks of a claim, and whether it was taken."""
+"""`reenvio claim start | retry-now | cancel | resolve`: what people ask of a claim, and what came of it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -15,9 +15,11 @@ from domain.refusals import ClaimRefusal
 from persistence.repositories.claims import ClaimRow, Wanted
 from workers.app.composition import App, running, sealing
 from workers.claims.confirmation import confirmed
+from workers.claims.finding import find_claim
 from workers.claims.incidents import StuckClaims
-from workers.claims.messages import KEEP_WISH, find_claim
-from workers.cli.application import ClaimArgument, OptionalClaim, with_app
+from workers.claims.messages import KEEP_WISH
+from workers.cli.application import with_app
+from workers.cli.claim_arguments import ClaimArgument, OptionalClaim
 from workers.cli.operator import (
     FOR_GOOD,
     ByOption,
@@ -34,6 +36,16 @@ from workers.payers.waking import KEEP as KEEP_WAKE_UP
 
 CORRECTABLE = (Variable.DEADLINE, Variable.RETRY_COUNT, Variable.LAST_SUBMISSION_TIME)
 AT_MOST = 10_000
+
+
+def start(claim: ClaimArgument, payer: Annotated[str, typer.Option(help="The payer's id.")]) -> None:
+    """Start a claim without a file, for a practice payer; asking twice starts it once."""
+
+    async def go(app: App) -> None:
+        new = await app.messages.start(claim, payer)
+        tell(f"{claim} {'is on its way' if new else 'was started before; nothing to do'}.")
+
+    with_app(go, opened=running)
 
 
 def retry_now(claim: ClaimArgument) -> None:

@@ -1,4 +1,4 @@
-"""`reenvio demo | up | work | deploy | migrate`: whole parts at once."""
+"""`reenvio demo | up | work | deploy`: whole parts at once."""
 
 import asyncio
 import dataclasses
@@ -19,8 +19,8 @@ from workers.app.databases import migrate_database
 from workers.app.logs import configure_logs
 from workers.app.mail import mail_folder
 from workers.app.serving import relaying
-from workers.cli.engine import RichReporter
-from workers.cli.output import say, tell
+from workers.cli.engine_broker import RichReporter
+from workers.cli.output import say
 from workers.config.cluster import connection_from
 from workers.config.settings import Settings, read_settings
 from workers.demo.run import run_demo
@@ -95,12 +95,6 @@ def work(
 def deploy() -> None:
     """Deploy our BPMN models; equal ones keep their version."""
     asyncio.run(_deploy(_settings()))
-
-
-def migrate() -> None:
-    """Bring the database to the newest schema."""
-    asyncio.run(migrate_database(_settings()))
-    tell("The database has the newest schema.")
 
 
 def _settings() -> Settings:

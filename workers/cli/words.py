@@ -7,7 +7,8 @@ from domain.legible import legible
 from persistence.repositories.free_texts import FreeText
 from persistence.store import Store, Transaction
 from workers.app.ciphers import keys_as_given
-from workers.cli.application import DecidedClaimArgument, with_trail
+from workers.cli.claim_arguments import DecidedClaimArgument
+from workers.cli.database import with_trail
 from workers.cli.operator import shell_user
 from workers.cli.output import counted, tell
 from workers.config.settings import read_settings

@@ -3,7 +3,7 @@
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import SettingsConfigDict
 
-from gateways.tiss.lote import MAX_FILE_BYTES
+from domain.intake import MAX_FILE_BYTES
 from workers.config.topic import SettingsError, Topic
 
 TOKEN_LENGTH = 32

@@ -11,7 +11,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 
 from bpmn.names import JobType
 from domain.errors import plain_words
-from persistence.database.engine import sqlite_url
+from persistence.database.addresses import sqlite_url
 from workers.config.clocks import ClockSettings
 from workers.config.cluster import ClusterSettings
 from workers.config.engine import EngineSettings

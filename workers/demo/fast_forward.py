@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from domain.errors import Trouble
 from domain.payer_status import PayerState
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.journal import JournalEntry
 from persistence.store import Store

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from gateways.practice.mail_server import Mailbox, mail_server
 from gateways.practice.simulator.ledger import Ledger
 from gateways.practice.simulator.server import simulated_payers

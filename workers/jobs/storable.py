@@ -11,7 +11,8 @@ from domain.legible import is_text
 from workers.jobs.variables import DECIDING, VARIABLE_REMEDY
 from workers.policy.overrides import REMEDY
 from workers.runtime.handler import JobHandler
-from workers.runtime.job import JSON_MAX, Job
+from workers.runtime.job import Job
+from workers.runtime.job_reading import JSON_MAX
 from workers.runtime.outcome import Incident, Outcome
 
 MOST_VALUES = 1_000

@@ -3,7 +3,7 @@
 When that gets lost, the mail is left PENDING without a start: `start_left_behind` makes it good.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,7 +12,7 @@ import structlog
 from bpmn.names import Message, Variable
 from domain.errors import Trouble
 from domain.mail.mail import MAIL_LIFE, Mail, MailContent
-from gateways.zeebe.commands import ProcessMessage
+from gateways.zeebe.messages import ProcessMessage, Publish
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.mails import seal_mail
 from persistence.store import Store, Transaction
@@ -20,7 +20,6 @@ from persistence.store import Store, Transaction
 LEFT_BEHIND = timedelta(minutes=1)
 KEEP = timedelta(hours=1)
 AT_ONCE = 500
-Publish = Callable[[ProcessMessage], Awaitable[bool]]
 log = structlog.get_logger(__name__)
 
 

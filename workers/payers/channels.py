@@ -1,13 +1,12 @@
 """The payers of PAYERS_FILE: their clients, and the gateway over them."""
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Set
+from collections.abc import AsyncIterator, Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from threading import Barrier
-from types import MappingProxyType
 
 from domain.ports import Clock
 from domain.submission import Submission
@@ -16,17 +15,17 @@ from gateways.tiss.exchange import ExchangeListener, trace_into
 from gateways.tiss.gateway import TissGateway
 from gateways.tiss.glosas import tabela38
 from gateways.tiss.names import Version
-from gateways.tiss.settings import PayerSettings, PayerSettingsError, read_payers
+from gateways.tiss.settings import PayerSettings
 from gateways.tiss.transport import Asking, open_line
 from gateways.tiss.validation import Schemas
 from persistence.store import Store
 from workers.config.settings import SettingsError
 from workers.payers.cancelled import note_cancelled
 from workers.payers.fence import Fence
+from workers.payers.file import NO_SECRETS, configured, payers_file_named
 
 THREADS = 2
 """For what takes as long as a document is large: as many of them are worked on at once."""
-NO_SECRETS: Mapping[str, str] = MappingProxyType({})
 WatchedLine = Callable[[Asking, str], Asking]
 
 
@@ -61,7 +60,7 @@ async def open_channels(
         schemas, channels = Schemas(), {}
         threads = stack.enter_context(_started_threads(schemas, {payer.version for payer in payers.values()}))
         for name, payer in payers.items():
-            with _named():
+            with payers_file_named():
                 line = await stack.enter_async_context(open_line(payer))
             asking, tracer = watched(line, name), _tracer(trace, name)
             client = TissClient(payer, asking, schemas, listener=tracer, threads=threads)
@@ -82,25 +81,11 @@ def _started_threads(schemas: Schemas, versions: Set[Version]) -> ThreadPoolExec
     return threads
 
 
-def configured(file: Path | None, environment: Mapping[str, str] = NO_SECRETS) -> Mapping[str, PayerSettings]:
-    """The payers of the file; none without a file."""
-    with _named():
-        return read_payers(file, environment) if file else {}
-
-
 def _tracer(folder: Path | None, payer_id: str) -> ExchangeListener | None:
     try:
         return trace_into(folder, payer_id) if folder else None
     except OSError as error:
         raise SettingsError(f"PAYER_TRACE_DIR: {folder} cannot be made ({error.strerror}).") from error
-
-
-@contextmanager
-def _named() -> Iterator[None]:
-    try:
-        yield
-    except PayerSettingsError as error:
-        raise SettingsError(f"PAYERS_FILE: {error}") from error
 
 
 def gateway_to(channels: Mapping[str, PayerChannel], store: Store, clock: Clock) -> TissGateway:

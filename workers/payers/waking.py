@@ -9,7 +9,7 @@ import structlog
 from bpmn.names import Message
 from domain.errors import Trouble
 from domain.observations import Observe, PayerMoved, nobody_watches
-from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
+from gateways.zeebe.messages import ProcessMessage, Publish
 from persistence.store import Store, Transaction
 from workers.payers.admission import PayerChange, locked
 from workers.payers.limits import LimitsByPayer
@@ -23,11 +23,11 @@ async def nobody(_claim_id: str) -> None:
     """Wakes nobody: every claim comes back by its own timer."""
 
 
-def by_message(commands: ZeebeCommands) -> WakeUp:
+def by_message(publish: Publish) -> WakeUp:
     """Wakes by the message that a person's `retry-now` is, too."""
 
     async def wake_up(claim_id: str) -> None:
-        await commands.publish(ProcessMessage(Message.RETRY_NOW, claim_id, {}, KEEP))
+        await publish(ProcessMessage(Message.RETRY_NOW, claim_id, {}, KEEP))
 
     return wake_up
 

@@ -2,10 +2,8 @@
 
 from workers.runtime.handler import JobHandler, JobInput, blocking, typed
 from workers.runtime.job import Job
-from workers.runtime.options import WorkerOptions
 from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Postpone, Throw
 from workers.runtime.timings import Timings
-from workers.runtime.worker import Worker
 
 __all__ = [
     "Complete",
@@ -18,8 +16,6 @@ __all__ = [
     "Postpone",
     "Throw",
     "Timings",
-    "Worker",
-    "WorkerOptions",
     "blocking",
     "typed",
 ]

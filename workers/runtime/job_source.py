@@ -14,7 +14,7 @@ from workers.runtime.events import GatewayAnswered, GatewayFailed, JobTaken, Loo
 from workers.runtime.executor import Executor
 from workers.runtime.gateway import Gateway
 from workers.runtime.health import Heartbeat
-from workers.runtime.job import is_large, read_job
+from workers.runtime.job_reading import is_large, read_job
 from workers.runtime.options import WorkerOptions
 from workers.runtime.timings import Backoff
 

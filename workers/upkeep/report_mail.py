@@ -13,16 +13,11 @@ from workers.mail.queueing import MailRequest
 from workers.mail.services import MailServices
 from workers.mail.tables import TABLES, write_tables
 from workers.upkeep.report_words import LANGUAGES
-from workers.upkeep.reports import TERMS, AskedReport, Report, ReportKind, make_report
+from workers.upkeep.reports import TERMS, AskedReport, Report, ReportKind, make_report, setting_of
 
 CAUGHT_UP = {Frequency.DAILY: 7, Frequency.WEEKLY: 4}
 """How many periods back a report is made good that nobody sent, since no worker ran."""
 log = structlog.get_logger(__name__)
-
-
-def setting_of(group: str) -> str:
-    """The environment variable that names a group's addresses."""
-    return f"MAIL_TO_{group}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,3 +177,8 @@ def _score_row(score: Score, words: ReportWords) -> Iterator[tuple[str, ...]]:
 def _rate(measure: Measure, words: ReportWords) -> tuple[str, str, str]:
     share = told(measure.value, KPIS[0].unit, words.point)
     return share, f"{measure.numerator} / {measure.denominator}", str(measure.running)
+
+
+def setting_of(group: str) -> str:
+    """The environment variable that names a group's addresses."""
+    return f"MAIL_TO_{group}"

@@ -17,7 +17,8 @@ from domain.errors import Trouble
 from domain.observations import Observe, StandstillHealed, nobody_watches
 from domain.readings import ReadGauges, Reading
 from domain.standing import LATE_AFTER, HeldJob, Late, Look, StandingKind, Standstill, judge
-from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
+from gateways.zeebe.commands import ZeebeCommands
+from gateways.zeebe.messages import ProcessMessage
 from persistence.repositories.journal import JournalNote
 from persistence.store import Store, Transaction
 

@@ -6,10 +6,11 @@ from datetime import datetime
 from lxml import etree
 
 from gateways.practice.simulator.ledger import LedgerEntry
+from gateways.tiss.elements import add, add_provider_data
 from gateways.tiss.glosas import glosa_meaning
 from gateways.tiss.messages import MessageHeader, envelope, new_message, seal
 from gateways.tiss.names import ANS, Encoding, FaultWord, TransactionKind, Version, ans, soap
-from gateways.tiss.parties import Payer, Provider, add, add_provider_data
+from gateways.tiss.parties import Payer, Provider
 
 TOTAL = "150.00"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from domain.ports import Clock
-from gateways.clock import EngineClockError
+from gateways.engine_clock import EngineClockError
 from gateways.practice.simulator.answer import Answer
 from gateways.practice.simulator.ledger import Ledger, as_line
 from gateways.practice.simulator.payer import SimulatedPayer, SimulatorParts

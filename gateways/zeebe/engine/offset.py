@@ -4,11 +4,10 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
-import httpx
-
 from gateways.private_folders import private_folder
 from gateways.zeebe.engine.config import EngineConfig, RunningEngine
 from gateways.zeebe.engine.errors import EngineError
+from gateways.zeebe.engine.management import ManagementError, ask
 
 _NOISE = timedelta(seconds=1)
 _SECONDS = 5.0
@@ -34,9 +33,9 @@ def remembered_offset(config: EngineConfig) -> timedelta:
 def measured_offset(engine: RunningEngine) -> timedelta:
     """How far the running broker's clock is ahead of the wall clock."""
     before = time.time()
-    answer = httpx.get(f"{engine.management_url}/actuator/clock", timeout=_SECONDS, trust_env=False)
+    answer = ask(_url(engine), seconds=_SECONDS)
     middle = (before + time.time()) / 2
-    offset = timedelta(milliseconds=answer.raise_for_status().json()["epochMilli"] - middle * 1000)
+    offset = timedelta(milliseconds=answer.number("epochMilli") - middle * 1000)
     return offset if abs(offset) >= _NOISE else timedelta(0)
 
 
@@ -44,7 +43,7 @@ def save_offset(config: EngineConfig, engine: RunningEngine) -> None:
     """Ask the broker before it goes; one that no longer answers keeps what was remembered."""
     try:
         remember_offset(config, measured_offset(engine))
-    except (httpx.HTTPError, KeyError, ValueError):
+    except (ManagementError, KeyError, ValueError):
         return
 
 
@@ -58,7 +57,7 @@ def restore_offset(config: EngineConfig, engine: RunningEngine) -> timedelta:
         if missing >= _NOISE:
             _add(engine, missing)
             return missing
-    except (httpx.HTTPError, KeyError, ValueError) as error:
+    except (ManagementError, KeyError, ValueError) as error:
         raise EngineError(
             f"The engine's clock could not be moved {remembered} ahead, where this data folder left it: "
             f"use a version with a controlled clock, or remove {_path(config)}."
@@ -67,12 +66,13 @@ def restore_offset(config: EngineConfig, engine: RunningEngine) -> timedelta:
 
 
 def _add(engine: RunningEngine, offset: timedelta) -> None:
-    httpx.post(
-        f"{engine.management_url}/actuator/clock/add",
-        json={"offsetMilli": _milliseconds(offset)},
-        timeout=_SECONDS,
-        trust_env=False,
-    ).raise_for_status()
+    added = ask(f"{_url(engine)}/add", seconds=_SECONDS, given={"offsetMilli": _milliseconds(offset)})
+    if not added.is_good:
+        raise ManagementError(f"HTTP {added.status}")
+
+
+def _url(engine: RunningEngine) -> str:
+    return f"{engine.management_url}/actuator/clock"
 
 
 def _path(config: EngineConfig) -> Path:

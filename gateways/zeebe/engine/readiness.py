@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import httpx
 import psutil
 
 from gateways.zeebe.engine.config import EngineConfig, RunningEngine
 from gateways.zeebe.engine.errors import EngineError
 from gateways.zeebe.engine.logs import has_given_up, last_messages
+from gateways.zeebe.engine.management import ManagementAnswer, ManagementError, ask
 from gateways.zeebe.engine.process import exit_code, has_ended
 
 _LOOK_AGAIN_SECONDS = 0.2
@@ -23,7 +23,7 @@ class BrokerDiedError(EngineError):
 def is_ready(engine: RunningEngine) -> bool:
     """Whether the broker takes commands now."""
     answer = _get(f"{engine.management_url}/actuator/health/readiness")
-    return answer is not None and answer.is_success
+    return answer is not None and answer.is_good
 
 
 def is_managed(engine: RunningEngine) -> bool:
@@ -52,10 +52,10 @@ class StartingBroker:
             time.sleep(_LOOK_AGAIN_SECONDS)
 
 
-def _get(url: str) -> httpx.Response | None:
+def _get(url: str) -> ManagementAnswer | None:
     try:
-        return httpx.get(url, timeout=_ANSWER_SECONDS, trust_env=False)
-    except httpx.HTTPError:
+        return ask(url, seconds=_ANSWER_SECONDS)
+    except ManagementError:
         return None
 
 

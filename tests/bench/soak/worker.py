@@ -22,7 +22,9 @@ from workers.app.cluster import Cluster
 from workers.app.composition import App, jitter, working
 from workers.app.logs import configure_logs
 from workers.config.settings import read_settings
-from workers.runtime import Complete, Job, JobHandler, Outcome, Worker, WorkerOptions
+from workers.runtime import Complete, Job, JobHandler, Outcome
+from workers.runtime.options import WorkerOptions
+from workers.runtime.worker import Worker
 
 EMPTY = "soak-empty"
 EMPTY_AT_ONCE = 64

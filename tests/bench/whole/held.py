@@ -15,7 +15,7 @@ from time import monotonic
 from domain.breaker import Breaker
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.verdicts import Candidate, Hold
-from gateways.clock import EngineClock
+from gateways.engine_clock import EngineClock
 from tests.bench.whole.meter import Meter, Reading, between
 from tests.bench.whole.program import ProgramError
 from tests.bench.whole.reenvio import Reenvio

@@ -9,7 +9,8 @@ import grpc
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from tests.bench.load import Load
 from tests.bench.whole import plain
 from tests.bench.whole.contenders import Ground

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from domain.submission import Accepted, AnswerLost
-from gateways.clock import EngineClockError
+from gateways.engine_clock import EngineClockError
 from gateways.practice.simulator.scenario import Scenario
 from gateways.practice.simulator.server import simulated_payers
 from gateways.tiss.faults import DOWN

@@ -13,7 +13,8 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from tests.support.command_line import reenvio
-from workers.cli.app import TABLE, build, load
+from workers.cli.app import TABLE, build
+from workers.cli.lazy import Entry, LazyGroup, load
 
 
 @pytest.mark.parametrize(
@@ -75,9 +76,25 @@ def test_no_command_is_left_out_of_the_walk() -> None:
     assert {("claim", "protocol"), ("payer", "resume"), ("retention", "hold")} <= set(COMMANDS)
 
 
-@pytest.mark.parametrize("name", TABLE)
-def test_lists_say_of_a_command_what_it_says_of_itself(name: str) -> None:
-    assert load(name, TABLE[name].target).help.splitlines()[0] == TABLE[name].help
+def every_entry(group: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Entry]]:
+    """Each line of each table, by the way to its command."""
+    if isinstance(group, LazyGroup):
+        for name, entry in group.table.items():
+            yield (*path, name), entry
+            yield from every_entry(load(name, entry.target), *path, name)
+
+
+ENTRIES = dict(every_entry(get_command(build())))
+
+
+def test_groups_have_tables_of_their_own() -> None:
+    assert {("claim",), ("claim", "show"), ("engine", "clock"), ("keys", "rotate")} <= set(ENTRIES)
+
+
+@pytest.mark.parametrize("path", ENTRIES, ids=" ".join)
+def test_lists_say_of_a_command_what_it_says_of_itself(path: tuple[str, ...]) -> None:
+    entry = ENTRIES[path]
+    assert load(path[-1], entry.target).help.splitlines()[0] == entry.help
 
 
 IMPORTED = """

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from domain.ports import Clock
-from gateways.clock import CountedClock, EngineClock, EngineClockError, WallClock
+from gateways.clock import CountedClock, WallClock
+from gateways.engine_clock import EngineClock, EngineClockError
 from gateways.zeebe.engine import EngineConfig, start
 
 from .support import Mirror, Notebook

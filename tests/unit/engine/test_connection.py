@@ -13,15 +13,8 @@ import pytest
 from pyzeebe.proto import gateway_pb2 as pb
 from pyzeebe.proto.gateway_pb2_grpc import GatewayServicer, GatewayStub, add_GatewayServicer_to_server
 
-from gateways.zeebe.connection import (
-    OAuth,
-    Plaintext,
-    Saas,
-    Tls,
-    ZeebeConnection,
-    ZeebeConnectionError,
-    open_channel,
-)
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import OAuth, Plaintext, Saas, Tls, ZeebeConnection, ZeebeConnectionError
 
 CERTIFICATES = Path(__file__).with_name("certificates")
 CERTIFICATE = CERTIFICATES / "localhost.pem"

@@ -14,7 +14,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gateways.zeebe.engine import EngineConfig, EngineError, status
-from workers.cli.engine import engine_app, parse_duration
+from workers.cli.engine import engine_app
+from workers.cli.engine_clock import parse_duration
 
 
 @pytest.fixture

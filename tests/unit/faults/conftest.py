@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from tests.support.faults import FaultyGateway, faulty_gateway
 
 

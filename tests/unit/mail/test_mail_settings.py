@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from workers.app.mail import mail_folder, recipients
+from workers.app.mail import mail_folder
+from workers.app.recipients import recipients
 from workers.config.mail import MailSettings
 from workers.config.settings import Settings, SettingsError, read_settings
 from workers.mail.recipients import read_companies

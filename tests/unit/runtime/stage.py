@@ -9,10 +9,13 @@ from datetime import timedelta
 
 import grpc
 
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from tests.support.faults import FaultyGateway
-from workers.runtime import Complete, Job, JobHandler, Outcome, Timings, Worker, WorkerOptions
+from workers.runtime import Complete, Job, JobHandler, Outcome, Timings
 from workers.runtime.events import Listener, RuntimeEvent
+from workers.runtime.options import WorkerOptions
+from workers.runtime.worker import Worker
 
 TYPE = "test"
 QUICK = Timings(

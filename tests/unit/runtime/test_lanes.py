@@ -13,7 +13,8 @@ import grpc
 import pytest
 
 from domain.mail.fairness import FairnessTerms
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from tests.support.faults import (
     DeliverTwice,
     End,
@@ -29,10 +30,12 @@ from tests.support.faults.kinds import name_of
 from tests.support.lanes import CountedPermits, FixedClock, KnownLanes
 from tests.unit.runtime.stage import QUICK, collected, done, until
 from workers.mail.lane_order import FairOrder
-from workers.runtime import Job, JobHandler, Outcome, Worker, WorkerOptions
+from workers.runtime import Job, JobHandler, Outcome
 from workers.runtime.events import GatewayFailed, JobTaken, LoopCrashed, RuntimeEvent
 from workers.runtime.gate import Gate
 from workers.runtime.lanes import Allowance, Lane, LanesUnknownError, LaneTerms
+from workers.runtime.options import WorkerOptions
+from workers.runtime.worker import Worker
 
 TYPE = "send"
 BIG, SMALL, TINY = (Lane(str(number), name) for number, name in enumerate(("big", "small", "tiny")))

@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 import grpc
 import pytest
 
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
 from tests.support.faults import (
     REPORTS,
     End,
@@ -25,19 +26,7 @@ from tests.support.faults import (
     faulty_gateway,
 )
 from tests.unit.runtime.stage import QUICK, TYPE, Handle, collected, done, on_stage, until
-from workers.runtime import (
-    Complete,
-    Fail,
-    Incident,
-    Job,
-    JobHandler,
-    Outcome,
-    Throw,
-    Timings,
-    Worker,
-    WorkerOptions,
-    blocking,
-)
+from workers.runtime import Complete, Fail, Incident, Job, JobHandler, Outcome, Throw, Timings, blocking
 from workers.runtime.events import (
     GatewayFailed,
     JobDone,
@@ -51,6 +40,8 @@ from workers.runtime.events import (
 )
 from workers.runtime.handler import nobody_is_told
 from workers.runtime.health import Health
+from workers.runtime.options import WorkerOptions
+from workers.runtime.worker import Worker
 
 
 @pytest.fixture

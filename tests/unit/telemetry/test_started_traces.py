@@ -6,8 +6,9 @@ from datetime import timedelta
 from opentelemetry.trace import format_trace_id
 
 from bpmn.names import Message
-from gateways.zeebe.commands import ProcessMessage
-from gateways.zeebe.connection import Plaintext, open_channel
+from gateways.zeebe.channel import open_channel
+from gateways.zeebe.connection import Plaintext
+from gateways.zeebe.messages import ProcessMessage
 from persistence.encryption.keys import cipher_of, new_key
 from tests.support.faults.messages import MessageBroker, message_broker
 from tests.support.spans import KeptSpans

@@ -25,7 +25,8 @@ from domain.mail.sending import MailGateway
 from domain.observations import ClaimSent, DecisionMade, InputRejected, Observation
 from domain.submission import Accepted, PayerGateway, ProtocolMissing
 from gateways.tiss.transport import Asking
-from gateways.zeebe.commands import ProcessMessage, ZeebeCommands
+from gateways.zeebe.commands import ZeebeCommands
+from gateways.zeebe.messages import ProcessMessage
 from persistence.database.watch import Access
 from persistence.encryption.cipher import Cipher
 from workers.app.tracing.context import carried, derived, trace_id_of, wanting, written

@@ -1,9 +1,8 @@
-"""`reenvio dlq redrive | purge`: send dead letters again, or remove them."""
+"""`reenvio dlq redrive`: sends dead letters again."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -21,9 +20,8 @@ from domain.mail.redrive import (
 )
 from persistence.repositories.dead_letters import WantedLetters
 from persistence.store import Store
-from workers.app.cluster import clock_here
 from workers.app.composition import App
-from workers.cli.application import with_app, with_trail
+from workers.cli.application import with_app
 from workers.cli.dlq_options import (
     NONE_HERE,
     STOPPED,
@@ -33,13 +31,11 @@ from workers.cli.dlq_options import (
     OlderOption,
     listed,
     order_name,
-    read_age,
     refuse,
     unopened_line,
     wanted_letters,
 )
 from workers.cli.operator import (
-    FOR_GOOD,
     ByOption,
     ReasonOption,
     Subject,
@@ -49,10 +45,7 @@ from workers.cli.operator import (
     require_reason,
 )
 from workers.cli.output import bar, counted, tell
-from workers.config.settings import read_settings
-from workers.mail.dead_letters import move_in
 from workers.mail.redrive import Redrive, RedriveTally, unopened
-from workers.upkeep.dead_letters import purge_letters
 
 RESUME = "What is on its way goes on by itself; run the same command again for the rest."
 LettersArgument = Annotated[
@@ -180,37 +173,3 @@ def _told(tally: RedriveTally, end: RedriveEnd) -> str:
             return f"Stopped, as {why}: {_sums(tally)} See `reenvio dlq stats`, mend the cause. {RESUME}"
         case NothingHappens():
             return f"Stopped, as nothing happens: {_sums(tally)} Is a worker running? {RESUME}"
-
-
-def purge(
-    older_than: Annotated[
-        timedelta, typer.Option("--older-than", parser=read_age, metavar="DAYS", help="Here for longer.")
-    ],
-    code: CodeOption = None,
-    company: CompanyOption = None,
-    reason: ReasonOption = None,
-    by: ByOption = None,
-    yes: YesOption = False,
-) -> None:
-    """Remove dead letters before their seven days are over; not those on their way. Export them first."""
-    require_reason(reason)
-    settings = read_settings()
-
-    async def go(store: Store) -> None:
-        now = await clock_here(settings, store).now()
-        wanted = replace(wanted_letters(now, code, company, (older_than, None)), on_its_way=False)
-        async with store.reading() as tx:
-            number, codes = await tx.dead_letters.count(wanted), await tx.dead_letters.by_code(wanted)
-        if not number:
-            tell(NONE_HERE)
-            return
-        what = f"{counted(number, 'dead letter')} to be removed. By code: {listed(codes)}. {FOR_GOOD}"
-        given = asked(what, reason, by, yes=yes)
-        async with ordered(store, order_name("purge", wanted, number), Subject(), given, now):
-            with bar("Removing", number) as advance:
-                gone = await purge_letters(store, wanted, lambda done: advance(done, ""))
-        tell(f"{counted(gone, 'dead letter')} removed.")
-        if moved := await move_in(store, now):
-            tell(f"{counted(moved, 'mail')} that had found no room moved in.")
-
-    with_trail(go, settings)

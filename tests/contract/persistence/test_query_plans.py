@@ -12,7 +12,7 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
-from domain.kpis.periods import day_of
+from domain.kpis.periods import Span, day_of
 from domain.kpis.rounds import NumberedSend
 from domain.payer_status import PayerStatus
 from domain.retention import Periods
@@ -157,7 +157,7 @@ HOT: dict[str, Work] = {
     "retries needed": lambda tx: tx.control_reports.retries_needed(A_DAY),
     "expired dead letters": lambda tx: tx.dead_letters.expired(LONG_AGO, 10),
     "open claims": lambda tx: tx.figures.claims_in([ClaimState.SUBMITTING, ClaimState.FAILED]),
-    "claims that ended of late": lambda tx: tx.figures.ended_after_retry(later(days=-1)),
+    "first rounds of late": lambda tx: tx.kpis.tally(Span(later(days=-1), NOW)),
     "payers' figures": lambda tx: tx.figures.payers(NOW),
     "waiting mail": lambda tx: tx.figures.waiting_mail(),
     "mails of late": lambda tx: tx.figures.mails_since(later(days=-1)),

@@ -9,6 +9,9 @@ from domain.backoff import window
 from domain.breaker import Breaker
 from domain.claim_state import ENDS, ClaimState
 from domain.durations import ONE_SECOND, whole_second
+from domain.kpis.definitions import SUCCESS_AFTER_RETRY
+from domain.kpis.periods import Span
+from domain.kpis.tally import Counted
 from domain.mail.fairness import TenantFairnessMetrics
 from domain.mail.success import success_by_attempt
 from domain.payer_status import PayerState
@@ -104,19 +107,19 @@ class DatabaseReadings:
         ]
 
     async def success_rates(self) -> Sequence[Reading]:
-        """Which share succeeded of late: of claims after a retry, of mail by attempt."""
-        since = await self.clock.now() - LATELY
+        """Which share succeeded of late: of claims by the KPI's own rule, of mail by attempt."""
+        now = await self.clock.now()
         async with self.store.reading() as tx:
-            claims = await tx.figures.ended_after_retry(since)
-            mails = await tx.figures.mails_since(since)
+            tally = await tx.kpis.tally(Span(now - LATELY, now))
+            mails = await tx.figures.mails_since(now - LATELY)
         by_attempt = [
             Reading("retry_success_rate", share, {"rule": "03", "attempt": str(attempt)})
             for attempt, share in success_by_attempt(mails).items()
         ]
-        if not claims.ended:
+        share = SUCCESS_AFTER_RETRY.measure(Counted(tally)).value
+        if share is None:
             return by_attempt
-        share = claims.accepted / claims.ended
-        return [Reading("retry_success_rate", share, {"rule": "RN-BIL-005"}), *by_attempt]
+        return [Reading("retry_success_rate", float(share), {"rule": "RN-BIL-005"}), *by_attempt]
 
     async def jitter(self) -> Sequence[Reading]:
         """How evenly waits were spread of late, by rule."""

@@ -116,8 +116,8 @@ class Mails:
             func.count().filter(delayed),
             func.min(mails.c.expires_at),
         ).where(mails.c.state == MailState.PENDING)
-        *numbers, expires = (await self._connection.execute(query)).one()
-        return PendingMails(*numbers, oldest=queued_at(expires) if expires else None)
+        wait, active, delayed, expires = (await self._connection.execute(query)).one()
+        return PendingMails(wait, active, delayed, queued_at(expires) if expires else None)
 
     async def ended_since(self, moment: datetime) -> MailBalance:
         """How many have been sent, and how many have failed, since a moment."""

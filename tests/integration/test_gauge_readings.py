@@ -1,7 +1,7 @@
 """Gauges as the database knows them, and without it."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import pytest
 from sqlalchemy import insert, update
@@ -13,9 +13,10 @@ from domain.payer_status import PayerState
 from domain.readings import Reading
 from domain.slots import Wait
 from persistence.repositories.claims import ClaimRow
+from persistence.repositories.upkeep_runs import UpkeepTask
 from persistence.store import Store
 from persistence.tables import claims, first_rounds, retry_decisions
-from tests.support.builders import NOW, draft, later
+from tests.support.builders import NOW, POLICY, draft, later
 from tests.support.mail_stage import MovableClock
 from tests.support.mails import a_mail, keep_dead
 from workers.app.telemetry.business import KnownNames
@@ -23,6 +24,7 @@ from workers.app.telemetry.gauges import Gauges, GaugeSource
 from workers.app.telemetry.label_names import LabelNames
 from workers.app.telemetry.readings import DatabaseReadings
 from workers.payers.limits import LimitsByPayer
+from workers.upkeep.kpis import take_snapshot
 
 
 @pytest.fixture
@@ -158,6 +160,29 @@ async def test_payers_beyond_the_named_ones_are_one(readings: DatabaseReadings, 
     assert values(found, "reenvio_payer_places")[("payer-1",)] == 10_000
 
 
+async def ages(readings: DatabaseReadings) -> dict[str, float]:
+    return {one.metric: one.value for one in await readings.upkeep()}
+
+
+async def test_what_never_ran_is_as_old_as_the_schema(readings: DatabaseReadings, store: Store) -> None:
+    now = await store.time()
+    found = await ages(replace(readings, clock=MovableClock(now + timedelta(hours=30))))
+    assert {name: round(age / 3_600) for name, age in found.items()} == {
+        "reenvio_standing_look_age_seconds": 30,
+        "reenvio_kpi_age_seconds": 30,
+    }
+
+
+async def test_the_last_look_and_the_last_count_are_told_by_their_age(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    now = await store.time() + timedelta(days=2)
+    await store.run(lambda tx: tx.upkeep_runs.done(UpkeepTask.STANDING, now=now - timedelta(minutes=3)))
+    await take_snapshot(store, UTC, now - timedelta(hours=5))
+    found = await ages(replace(readings, clock=MovableClock(now)))
+    assert found == {"reenvio_standing_look_age_seconds": 180, "reenvio_kpi_age_seconds": 5 * 3_600}
+
+
 async def test_the_outboxs_lag_is_by_the_databases_own_clock(
     readings: DatabaseReadings, store: Store
 ) -> None:
@@ -181,6 +206,16 @@ async def test_the_jitters_evenness_is_told_by_rule_from_stored_decisions(
     found = values(await readings.jitter(), "reenvio_jitter_deviation_ratio")
     assert set(found) == {("RN-BIL-004",), ("RN-BIL-005",)}
     assert all(by < 0.5 for by in found.values())
+
+
+async def test_the_jitter_of_a_profile_of_ones_own_is_told_under_the_rule_that_it_follows(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    own = replace(POLICY.profiles["RN-BIL-005"], name="OWN")
+    policy = replace(POLICY, profiles={**POLICY.profiles, "OWN": own})
+    for number in range(40):
+        await store.record(draft(f"CLM-1-{number}", policy=policy, profile="OWN"))
+    assert set(values(await readings.jitter(), "reenvio_jitter_deviation_ratio")) == {("RN-BIL-005",)}
 
 
 async def test_waits_that_are_all_the_same_are_seen(

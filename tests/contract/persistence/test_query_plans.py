@@ -42,7 +42,8 @@ A_DAY = day_of(NOW.date(), UTC)
 TAKEN = TakenSend(CLAIM, (NumberedSend(1, LONG_AGO), NumberedSend(2, later(days=1))), later(days=2))
 TERMS = OperationTerms(lease=later(minutes=4) - NOW)
 SMALL = {
-    "audit_anchors", "audit_permits", "legal_holds", "leases", "mail_lanes", "policies", "error_statistics"
+    "audit_anchors", "audit_permits", "legal_holds", "leases", "mail_lanes", "policies", "error_statistics",
+    "upkeep_runs",
 }  # fmt: skip
 
 Work = Callable[[Transaction], Awaitable[Any]]
@@ -149,6 +150,8 @@ HOT: dict[str, Work] = {
     "kpis of a day": lambda tx: tx.kpis.counted(A_DAY),
     "kpis of a payer": lambda tx: tx.kpis.counted(A_DAY, "p7"),
     "kpis by payer": lambda tx: tx.kpis.by_payer(A_DAY),
+    "last upkeep": lambda tx: tx.upkeep_runs.last(),
+    "last snapshot": lambda tx: tx.kpi_snapshots.last_taken_at(),
     "latest kpis": lambda tx: tx.kpi_snapshots.latest(),
     "permanent errors": lambda tx: tx.control_reports.permanent(A_DAY, 10),
     "exhausted claims": lambda tx: tx.control_reports.exhausted(A_DAY, 10),

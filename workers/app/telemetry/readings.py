@@ -20,6 +20,7 @@ from domain.readings import Reading
 from domain.uniformity import Draw, deviation
 from persistence.repositories.figures import PayerFigures, ScheduledRetry
 from persistence.repositories.policies import KeptSchedule
+from persistence.repositories.upkeep_runs import UpkeepTask
 from persistence.store import Store
 from workers.app.telemetry.business import KnownNames
 from workers.app.telemetry.label_names import NAMES_AT_MOST
@@ -106,6 +107,19 @@ class DatabaseReadings:
             Reading("reenvio_outbox_lag_seconds", _age(lag.oldest, now)),
         ]
 
+    async def upkeep(self) -> Sequence[Reading]:
+        """How long ago the watch last looked, and KPIs were last counted; at first, since they should be."""
+        now = await self.clock.now()
+        async with self.store.reading() as tx:
+            done, counted = await tx.upkeep_runs.last(), await tx.kpi_snapshots.last_taken_at()
+        looked = done.get(UpkeepTask.STANDING)
+        moments = [moment for moment in (done.get(UpkeepTask.KPIS), counted) if moment]
+        ages = {
+            "reenvio_standing_look_age_seconds": looked,
+            "reenvio_kpi_age_seconds": max(moments, default=None),
+        }
+        return [Reading(metric, _age(moment, now)) for metric, moment in ages.items() if moment]
+
     async def success_rates(self) -> Sequence[Reading]:
         """Which share succeeded of late: of claims by the KPI's own rule, of mail by attempt."""
         now = await self.clock.now()
@@ -130,11 +144,11 @@ class DatabaseReadings:
         draws: dict[str, list[Draw]] = {}
         for retry in retries:
             if schedule := _schedule_of(retry, schedules[retry.policy_version]):
-                draws.setdefault(schedule.profile, []).append(_draw(retry, schedule))
-        found = {profile: deviation(drawn) for profile, drawn in draws.items()}
+                draws.setdefault(schedule.shape.rule, []).append(_draw(retry, schedule))
+        found = {rule: deviation(drawn) for rule, drawn in draws.items()}
         return [
-            Reading("reenvio_jitter_deviation_ratio", by, {"rule": profile})
-            for profile, by in found.items()
+            Reading("reenvio_jitter_deviation_ratio", by, {"rule": rule})
+            for rule, by in found.items()
             if by is not None
         ]
 

@@ -94,14 +94,14 @@ class MailAttempted:
     code: str | None = None
     reason: str | None = None
     wait: timedelta | None = None
+    is_made: bool = True
+    """Whether there was an attempt: not where a mail's time was over before one could begin."""
     is_buried: bool = True
     """Of one that died: whether the dead letters had room."""
     cause: str | None = None
     """Of one that died: what ended it."""
     came_back: bool = False
     """Of one that died: whether its letter lay there before, and was sent again in vain."""
-    is_made: bool = True
-    """Whether there was an attempt: not where a mail's time was over before one could begin."""
 
     @property
     def is_new_letter(self) -> bool:

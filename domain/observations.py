@@ -7,16 +7,21 @@ from enum import StrEnum
 
 from domain.decision import Decision
 from domain.payer_status import PayerStatus
+from domain.policy import Shape
 from domain.standing import StandingKind
 from domain.submission import Settled
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionMade:
-    """A decision is on record; a job that asked again and got a stored answer is an `OperationRepeated`."""
+    """A decision is on record; a job that asked again and got a stored answer is an `OperationRepeated`.
+
+    `profile` has a name that anybody may give it; its `shape` says which rule it follows.
+    """
 
     decision: Decision
     profile: str
+    shape: Shape
     payer_id: str | None
     job_key: int
     process_instance_key: int
@@ -74,7 +79,10 @@ class MailFate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MailAttempted:
-    """An attempt to send a mail is over; `wait` until the next, if it waits for one."""
+    """An attempt to send a mail is over; `wait` until the next, if it waits for one.
+
+    `seconds` is what it took; None where nobody has measured it: its worker was lost, or it was never made.
+    """
 
     outbox_id: str
     company_id: str
@@ -82,10 +90,12 @@ class MailAttempted:
     attempt: int
     max_attempts: int
     fate: MailFate
-    seconds: float
+    seconds: float | None
     code: str | None = None
     reason: str | None = None
     wait: timedelta | None = None
+    is_made: bool = True
+    """Whether there was an attempt: not where a mail's time was over before one could begin."""
     is_buried: bool = True
     """Of one that died: whether the dead letters had room."""
     cause: str | None = None

@@ -33,6 +33,16 @@ class Shape(StrEnum):
     SUBMISSION = "submission"
     ANALYSIS = "analysis"
 
+    @property
+    def rule(self) -> str:
+        """The rule that a profile of this shape follows, whatever the profile's own name."""
+        return RULE_OF[self]
+
+
+RULE_OF: Mapping[Shape, str] = MappingProxyType(
+    {Shape.SUBMISSION: "RN-BIL-004", Shape.ANALYSIS: "RN-BIL-005"}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class RuleIds:

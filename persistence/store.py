@@ -64,6 +64,7 @@ from persistence.repositories.policies import Policies
 from persistence.repositories.reviews import Notices, Reviews
 from persistence.repositories.sealed import SealedValues
 from persistence.repositories.standstills import Standstills
+from persistence.repositories.upkeep_runs import UpkeepRuns
 from persistence.retention import ExpiredRecords
 
 Result = TypeVar("Result")
@@ -127,6 +128,7 @@ class Transaction:
         self.reviews = Reviews(connection)
         self.sealed = SealedValues(connection)
         self.standstills = Standstills(connection)
+        self.upkeep_runs = UpkeepRuns(connection)
         self.verification = Verification(connection, seals)
 
     async def time(self) -> datetime:

@@ -54,6 +54,14 @@ class Period:
         return f"{self.first}" if self.days == 1 else f"{self.first}..{self.last}"
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From one moment up to another, for who looks at the last hours and not at days."""
+
+    start: datetime
+    end: datetime
+
+
 def _midnight(day: date, zone: tzinfo) -> datetime:
     """In UTC: where clocks skip midnight, it is the moment at which they do."""
     return datetime.combine(day, time.min, zone).astimezone(UTC)

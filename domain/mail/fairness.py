@@ -12,6 +12,7 @@ weights whoever is due first is also the one longest passed over, and so of the 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from math import ceil
 
 MOST_KNOWN = 5_000
 """How many tenants are remembered; of those with nothing waiting, the least recently served are forgotten."""
@@ -177,6 +178,17 @@ class Fairness:
         """How many turns of others the tenant has waited through."""
         since = self.standings[tenant].waits_since
         return 0 if since is None else self.round - since
+
+    def fair_rounds(self) -> int:
+        """How many turns of others a tenant may wait through with those that wait now.
+
+        With equal weights one turn of each other; a heavier one has more, and may catch up on its arrears.
+        """
+        weights = [self.terms.weight(tenant) for tenant in self.waiting]
+        if not weights:
+            return 0
+        turns = sum(ceil(weight / min(weights)) for weight in weights) - 1
+        return turns if min(weights) == max(weights) else ceil(turns * (1 + MOST_ARREARS))
 
     def priority(self, tenant: str) -> int:
         """The tenant's priority now."""

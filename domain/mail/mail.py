@@ -92,6 +92,11 @@ class Mail:
         return replace(self, job_key=job.key, job_retries=job.retries, job_until=job.until)
 
 
+def queued_at(expires_at: datetime) -> datetime:
+    """When a mail with this end was last queued: one that is brought back keeps `enqueued_at` alone."""
+    return expires_at - MAIL_LIFE
+
+
 def outbox_id(*identity: object) -> str:
     """An id derived from what makes the mail this mail: asking for it twice gives one mail."""
     return str(uuid5(OUTBOX_IDS, "\x1f".join(map(str, identity))))

@@ -7,8 +7,8 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Integer, case, cast, extract, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.claim_state import ENDS, ClaimState
-from domain.mail.mail import MailState
+from domain.claim_state import ClaimState
+from domain.mail.mail import MailState, queued_at
 from domain.mail.success import MailTally
 from domain.payer_status import PayerStatus
 from persistence.database.dialect import among
@@ -30,16 +30,8 @@ class PayerFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class EndedClaims:
-    """How many were accepted, and how many ended, accepted or not."""
-
-    accepted: int
-    ended: int
-
-
-@dataclass(frozen=True, slots=True)
 class WaitingMail:
-    """How much mail is still to be sent, and the moment its oldest was queued."""
+    """How much mail is still to be sent, and the moment its oldest was queued, or queued again."""
 
     number: int
     oldest: datetime | None
@@ -78,14 +70,6 @@ class Figures:
         found = {ClaimState(state): number for state, number in await self._connection.execute(query)}
         return {state: found.get(state, 0) for state in states}
 
-    async def ended_after_retry(self, since: datetime) -> EndedClaims:
-        """Claims that had a retry and ended since a moment."""
-        taken = _as_number(claims.c.state == ClaimState.ACCEPTED)
-        ended = _as_number(claims.c.state.in_(sorted(ENDS)))
-        query = select(_sum(taken), _sum(ended))  # grouped by state, all claims would be read
-        lately = query.where(claims.c.updated_at >= since, claims.c.retry_count > 0)
-        return EndedClaims(*(await self._connection.execute(lately)).one())
-
     async def payers(self, now: datetime) -> Sequence[PayerFigures]:
         """Every payer ever sent to."""
         waiting = select(func.count()).where(payer_waits.c.payer_id == payer_status.c.payer_id)
@@ -97,9 +81,9 @@ class Figures:
 
     async def waiting_mail(self) -> WaitingMail:
         """What is still to be sent."""
-        query = select(func.count(), func.min(mails.c.enqueued_at)).where(WAITING)
-        number, oldest = (await self._connection.execute(query)).one()
-        return WaitingMail(number, oldest)
+        query = select(func.count(), func.min(mails.c.expires_at)).where(WAITING)
+        number, expires = (await self._connection.execute(query)).one()
+        return WaitingMail(number, queued_at(expires) if expires else None)
 
     async def mails_since(self, since: datetime) -> Sequence[MailTally]:
         """Mails queued since a moment: how many have made how many attempts, and how that ended."""

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
 from domain.kpis.definitions import KpiName
-from domain.kpis.periods import Period
+from domain.kpis.periods import Period, Span
 from domain.kpis.rounds import GivenUp
 from domain.kpis.tally import Counted, KpiTally
 from persistence.tables import claims
@@ -91,7 +91,7 @@ class Kpis:
         tally = await self.tally(period, payer_id)
         return Counted(tally, await self.middle(period, payer_id) if tally.recovered else None)
 
-    async def tally(self, period: Period, payer_id: str | None = None) -> KpiTally:
+    async def tally(self, period: Period | Span, payer_id: str | None = None) -> KpiTally:
         """The same without what lies in the middle, for KPIs that do not ask for it."""
         which = _within(period, payer_id)
         base = (await self._connection.execute(_query(ROUNDS).where(which))).one()
@@ -194,7 +194,7 @@ def _minute_of(minutes: Sequence[tuple[int, int]], place: int) -> tuple[int, int
     raise ValueError(f"{place} is not among {before} values")
 
 
-def _within(period: Period, payer_id: str | None = None) -> ColumnElement[bool]:
+def _within(period: Period | Span, payer_id: str | None = None) -> ColumnElement[bool]:
     at = rounds.c.first_failed_at
     during = and_(at >= period.start, at < period.end)
     return during if payer_id is None else during & (rounds.c.payer_id == payer_id)

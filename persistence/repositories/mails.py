@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.mail.alerts import MailBalance
-from domain.mail.mail import Mail, MailContent, MailState
+from domain.mail.mail import Mail, MailContent, MailState, queued_at
 from persistence.database.canonical import canonical
 from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
@@ -26,7 +26,7 @@ NO_ROOM = (mails.c.state == MailState.FAILED) & mails.c.dead_lettered_at.is_(Non
 class PendingMails:
     """Mails that are not over, as the runbook asks for them: for their first attempt, in one, for their next.
 
-    `oldest` is when the oldest of them was queued.
+    `oldest` is when the oldest of them was queued, or queued again.
     """
 
     wait: int
@@ -111,12 +111,13 @@ class Mails:
         active = mails.c.sending_until.is_not(None)
         delayed = ~active & (mails.c.attempts > 0)
         query = select(
-            func.count().filter(~active & ~delayed).label("wait"),
-            func.count().filter(active).label("active"),
-            func.count().filter(delayed).label("delayed"),
-            func.min(mails.c.enqueued_at).label("oldest"),
+            func.count().filter(~active & ~delayed),
+            func.count().filter(active),
+            func.count().filter(delayed),
+            func.min(mails.c.expires_at),
         ).where(mails.c.state == MailState.PENDING)
-        return PendingMails(**(await self._connection.execute(query)).one()._mapping)
+        wait, active, delayed, expires = (await self._connection.execute(query)).one()
+        return PendingMails(wait, active, delayed, queued_at(expires) if expires else None)
 
     async def ended_since(self, moment: datetime) -> MailBalance:
         """How many have been sent, and how many have failed, since a moment."""

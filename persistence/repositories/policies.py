@@ -22,9 +22,9 @@ from persistence.tables import policies
 
 @dataclass(frozen=True, slots=True)
 class KeptSchedule:
-    """By which limits a profile spaced retries, and in which words it said so."""
+    """By which limits a profile spaced retries, which rule it follows, and in which words it said so."""
 
-    profile: str
+    shape: Shape
     reason: str
     limits: RetryLimits
 
@@ -66,7 +66,7 @@ class Policies:
         for text in await self._connection.scalars(select(policies.c.document).where(mine)):
             kept = json.loads(text)
             profile = kept["profile"]
-            yield KeptSchedule(profile["name"], profile["reason"], RetryLimits(**kept["limits"]))
+            yield KeptSchedule(Shape(profile["shape"]), profile["reason"], RetryLimits(**kept["limits"]))
 
 
 def _row(policy: Policy, now: datetime) -> dict[str, object]:

@@ -22,6 +22,7 @@ from persistence.tables.outbox import leases, outbox
 from persistence.tables.payers import payer_sends, payer_status, payer_waits
 from persistence.tables.retention import error_statistics, legal_holds
 from persistence.tables.standing import standing_still
+from persistence.tables.upkeep import upkeep_runs
 
 __all__ = [
     "audit_anchors",
@@ -55,4 +56,5 @@ __all__ = [
     "reviews",
     "standing_still",
     "submission_attempts",
+    "upkeep_runs",
 ]

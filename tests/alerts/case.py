@@ -60,7 +60,9 @@ class Case:
 
 
 def _own(case: Case) -> dict[str, Any]:
-    query = f'sum without (alertstate, severity) (ALERTS{{alertname="{case.alert}", alertstate="firing"}})'
+    query = (
+        f'sum without (alertstate, severity, team) (ALERTS{{alertname="{case.alert}", alertstate="firing"}})'
+    )
     expected = [] if case.fires is None else [_sample(case.alert, case.fires)]
     return {"expr": query, "eval_time": f"{case.minutes}m", "exp_samples": expected}
 

@@ -1,6 +1,6 @@
 """Worlds for the alerts of the two rules of decision."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from tests.alerts.case import Case, once, rising, steady
@@ -21,20 +21,27 @@ def of_a_shift(
     return Case(alert, about, series, SHIFT, fires, step=STEP)
 
 
+def decided(rule: str, outcome: str, values: str, cause: str = "RETRIES") -> dict[str, str]:
+    """Decisions of one rule and outcome; those that give a claim up say what ran out."""
+    counted = {f'reenvio_decisions_total{{instance="a", rule="{rule}", outcome="{outcome}"}}': values}
+    if outcome == "exhausted" and rule == "RN-BIL-005":
+        counted[f'max_retries_exceeded_total{{instance="a", cause="{cause}"}}'] = values
+    return counted
+
+
 def decisions(rule: str, **per_step: float) -> dict[str, str]:
     """Decisions of one rule by their outcome."""
-    return {
-        f'reenvio_decisions_total{{instance="a", rule="{rule}", outcome="{outcome}"}}': rising(rate)
-        for outcome, rate in per_step.items()
-    }
+    return _together(decided(rule, outcome, rising(rate)) for outcome, rate in per_step.items())
 
 
 def single(rule: str, retry: float, **outcomes: float) -> dict[str, str]:
     """So many decisions, all at one moment."""
-    return {
-        f'reenvio_decisions_total{{instance="a", rule="{rule}", outcome="{outcome}"}}': once(number, 20)
-        for outcome, number in {"retry": retry, **outcomes}.items()
-    }
+    every = {"retry": retry, **outcomes}
+    return _together(decided(rule, outcome, once(number, 20)) for outcome, number in every.items())
+
+
+def _together(parts: Iterable[dict[str, str]]) -> dict[str, str]:
+    return {name: values for part in parts for name, values in part.items()}
 
 
 def waits(short: float, long: float, minutes: float) -> dict[str, str]:
@@ -108,9 +115,12 @@ def young() -> Iterator[Case]:
         yield Case(alert, "for 15 minutes", series, 15, {})
 
 
+BY_DEADLINE = decisions("RN-BIL-005", retry=50) | decided("RN-BIL-005", "exhausted", rising(50), "DEADLINE")
+
 CLAIM_CASES = (
     *shares(),
     *young(),
+    of_a_shift("ReenvioExhausted005", "half of them by their deadlines", BY_DEADLINE),
     of_a_shift("ReenvioBackoffAtMaximum", "6 % of the waits", at_maximum(0.06), {}),
     of_a_shift("ReenvioBackoffAtMaximum", "4 % of the waits", at_maximum(0.04)),
     of_a_shift("ReenvioBackoffAtMaximum", "1 of 2", ONE_AT_MAXIMUM | single("RN-BIL-004", 2)),

@@ -34,6 +34,10 @@ def taking_turns(first: str, second: str) -> dict[str, str]:
     }
 
 
+ONE_DOWN = {'up{instance="a"}': steady(1), 'up{instance="b"}': steady(0), **READ}
+RESTARTS = {'up{instance="a"}': steady(1), 'up{instance="b"}': "1x5 0x7 1x100", **READ}
+ALL_DOWN = {'up{instance="a"}': steady(0), 'up{instance="b"}': steady(0)}
+LOOKED, COUNTED = 'reenvio_standing_look_age_seconds{instance="a"}', 'reenvio_kpi_age_seconds{instance="a"}'
 NOBODY = frozenset({"ReenvioNoWorkerReady"})
 SUL = {"payer": "sul"}
 INCIDENT = 'reenvio_jobs_done_total{instance="a", type="notify", outcome="incident"}'
@@ -54,6 +58,10 @@ PLATFORM_CASES = (
     ),
     Case("ReenvioWorkerNotReady", "red for a quarter of an hour", {}, 15, {"instance": "b"}, world=BOTH),
     Case("ReenvioWorkerNotReady", "red for five minutes", {}, 5, world=BOTH),
+    Case("ReenvioWorkerDown", "one of two does not answer", ONE_DOWN, 15, {"instance": "b"}),
+    Case("ReenvioWorkerDown", "one of two for 9 minutes", ONE_DOWN, 9),
+    Case("ReenvioWorkerDown", "a restart of 7 minutes", RESTARTS, 20),
+    Case("ReenvioWorkerDown", "all of them", ALL_DOWN, 20, also=NOBODY, world={}),
     Case("ReenvioDatabaseUnread", "a worker without its gauges", UP, 10, {}),
     Case("ReenvioDatabaseUnread", "gauges are there", UP | READ, 10),
     Case(
@@ -75,6 +83,14 @@ PLATFORM_CASES = (
     Case("ReenvioIncidents", "none since the start", {INCIDENT: steady(0)}, 10),
     Case("ReenvioClaimsStandStill", "not healed in 20 minutes", {STILL: steady(2)}, 20, {"kind": "job"}),
     Case("ReenvioClaimsStandStill", "healed", {STILL: "2x10 0x20"}, 20),
+    Case(
+        "ReenvioWatchBlind", "never looked, 21 minutes after the migration", {LOOKED: steady(1_260)}, 10, {}
+    ),
+    Case("ReenvioWatchBlind", "a fresh database, until its first look", {LOOKED: "0+60x9 0+60x4 0+60x4"}, 15),
+    Case("ReenvioWatchBlind", "looked after a night without workers", {LOOKED: "36000x2 0+60x4 0+60x4"}, 10),
+    Case("ReenvioKpisOld", "counted 27 hours ago", {COUNTED: steady(27 * 3_600)}, 20, {}),
+    Case("ReenvioKpisOld", "counted 25 hours ago", {COUNTED: steady(25 * 3_600)}, 20),
+    Case("ReenvioKpisOld", "a fresh database", {COUNTED: "0+60x100"}, 60),
     Case("ReenvioPayerStopped", "credentials refused", payer("STOPPED"), 2, SUL),
     Case("ReenvioPayerStopped", "let go", payer("STOPPED", until=10), 15),
     Case("ReenvioPayerHeld", "open for 40 minutes", payer("OPEN"), 40, SUL),

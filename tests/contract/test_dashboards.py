@@ -11,6 +11,7 @@ from tests.support.alert_rules import ROOT, Alert, alerts, grouped_by, other_wor
 from workers.app.telemetry.table import DOCUMENT_03, METRICS, RN_BIL_004, RN_BIL_005, Kind, Metric
 
 FILES = sorted((ROOT / "k8s" / "monitoring" / "dashboards").glob("*.json"))
+OPERATORS_PAGE = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
 BY_PROMETHEUS = {"up": set[str](), "ALERTS": {"alertname", "alertstate"}}
 FROM_SCRAPING = {"job", "instance"}
 PARTS = ("_bucket", "_sum", "_count")
@@ -84,6 +85,7 @@ def check(query: str) -> None:
 def test_an_alert_asks_for_what_exists_and_says_what_it_means(alert: Alert) -> None:
     check(alert.expr)
     assert alert.severity in ("info", "warning", "critical")
+    assert f"| `{alert.team}` |" in OPERATORS_PAGE, "a team that nobody is told how to route to"
     assert alert.annotations["summary"]
     assert alert.annotations["description"]
 

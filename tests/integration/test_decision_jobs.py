@@ -1,6 +1,7 @@
 """The decision jobs: how long they took is told, and how often a disturbed commit is repeated."""
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -9,9 +10,11 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
+from domain.observations import DecisionMade, Observation
+from domain.policy import Shape
 from persistence.database.trouble import DatabaseError
 from persistence.store import Store
-from tests.support.builders import CLAIM, NOW, draft, later
+from tests.support.builders import CLAIM, NOW, POLICY, draft, later
 from tests.support.services import services
 from workers.jobs.decisions import analyze_retry, retry_submission_backoff
 from workers.runtime import Complete, Incident, Job
@@ -53,6 +56,20 @@ async def test_the_trail_tells_how_long_the_job_took(store: Store, job: Any) -> 
     async with store.reading() as tx:
         [decided] = [e for e in await tx.audit.of_claim(CLAIM) if e.event == "DECIDED"]
     assert json.loads(decided.data)["executionTimeMs"] == 250
+
+
+@pytest.mark.parametrize("shape", Shape)
+async def test_who_watches_is_told_which_rule_a_profile_of_ones_own_follows(
+    store: Store, shape: Shape
+) -> None:
+    told: list[Observation] = []
+    own = replace(POLICY.profile, name="OWN", shape=shape)
+    policy = replace(POLICY, profiles={**POLICY.profiles, "OWN": own})
+    handler = retry_submission_backoff(services(store, policy=lambda: policy, observe=told.append))
+    variables = {"claimId": CLAIM, "submissionError": "TIMEOUT", "retryCount": 0}
+    await handler.handle(Job(1, handler.type, "Task", 1, 3, {"retryProfile": "OWN"}, variables))
+    [made] = [one for one in told if isinstance(one, DecisionMade)]
+    assert (made.profile, made.shape) == ("OWN", shape)
 
 
 REFERENCE = "GUIDE/2025:0017"

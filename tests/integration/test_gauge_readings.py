@@ -1,7 +1,7 @@
 """Gauges as the database knows them, and without it."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import pytest
 from sqlalchemy import insert, update
@@ -13,9 +13,10 @@ from domain.payer_status import PayerState
 from domain.readings import Reading
 from domain.slots import Wait
 from persistence.repositories.claims import ClaimRow
+from persistence.repositories.upkeep_runs import UpkeepTask
 from persistence.store import Store
-from persistence.tables import claims, retry_decisions
-from tests.support.builders import NOW, draft, later
+from persistence.tables import claims, first_rounds, retry_decisions
+from tests.support.builders import NOW, POLICY, draft, later
 from tests.support.mail_stage import MovableClock
 from tests.support.mails import a_mail, keep_dead
 from workers.app.telemetry.business import KnownNames
@@ -23,6 +24,7 @@ from workers.app.telemetry.gauges import Gauges, GaugeSource
 from workers.app.telemetry.label_names import LabelNames
 from workers.app.telemetry.readings import DatabaseReadings
 from workers.payers.limits import LimitsByPayer
+from workers.upkeep.kpis import take_snapshot
 
 
 @pytest.fixture
@@ -54,14 +56,41 @@ async def test_claims_are_counted_by_state_also_where_there_are_none(
     assert counted == {(state.value,): 0 for state in ClaimState} | {("WAITING",): 2, ("ACCEPTED",): 1}
 
 
-async def test_the_success_rate_is_of_closed_claims_that_had_a_retry(
+async def keep_rounds(database: AsyncEngine, *rounds: dict[str, object]) -> None:
+    """First rounds of claims that are kept, in their order."""
+    async with database.begin() as connection:
+        for number, one in enumerate(rounds):
+            row = {"claim_id": f"CLM-1-{number}", "payer_id": "p", "first_failed_at": later(hours=-3)}
+            await connection.execute(insert(first_rounds).values(row | {"is_retried": True} | one))
+
+
+TAKEN: dict[str, object] = {"accepted_at": later(hours=-2)}
+SPENT: dict[str, object] = {"given_up": "RETRIES", "given_up_at": later(hours=-1)}
+YESTERDAY: dict[str, object] = {"first_failed_at": later(hours=-25)}
+
+
+async def success_rate(readings: DatabaseReadings) -> dict[tuple[str, ...], float]:
+    return values(await readings.success_rates(), "retry_success_rate")
+
+
+async def test_claims_in_review_whose_retries_are_spent_count_as_failed(
     readings: DatabaseReadings, database: AsyncEngine
 ) -> None:
-    assert values(await readings.success_rates(), "retry_success_rate") == {}
-    taken, lost = (ClaimState.ACCEPTED, 1), (ClaimState.WRITTEN_OFF, 5)
-    rest = (ClaimState.ACCEPTED, 0), (ClaimState.WAITING, 2), (ClaimState.IN_REVIEW, 5)
-    await keep_claims(database, taken, taken, taken, lost, *rest)
-    assert values(await readings.success_rates(), "retry_success_rate") == {("RN-BIL-005",): 0.75}
+    assert await success_rate(readings) == {}
+    await keep_claims(database, *[(ClaimState.IN_REVIEW, 5)] * 9, (ClaimState.ACCEPTED, 1))
+    await keep_rounds(database, *[SPENT] * 9, TAKEN)
+    assert await success_rate(readings) == {("RN-BIL-005",): 0.1}
+
+
+async def test_the_success_rate_is_of_closed_first_rounds_that_had_a_retry(
+    readings: DatabaseReadings, database: AsyncEngine
+) -> None:
+    lost, by_a_person = (ClaimState.WRITTEN_OFF, 5), (ClaimState.ACCEPTED, 0)
+    waits, at_once = (ClaimState.WAITING, 2), (ClaimState.IN_REVIEW, 0)
+    await keep_claims(database, *[(ClaimState.ACCEPTED, 1)] * 2, lost, by_a_person, waits, at_once, lost)
+    refused: dict[str, object] = {"is_retried": False, "given_up": "PERMANENT"}
+    await keep_rounds(database, TAKEN, TAKEN, SPENT, SPENT, {}, refused, SPENT | YESTERDAY)
+    assert await success_rate(readings) == {("RN-BIL-005",): 0.5}
 
 
 async def test_mail_is_counted_by_what_became_of_its_attempts(
@@ -76,6 +105,16 @@ async def test_mail_is_counted_by_what_became_of_its_attempts(
     found = await readings.mail()
     assert values(found, "reenvio_mails_waiting") == {(): 2}
     assert values(found, "reenvio_mail_oldest_seconds") == {(): timedelta(days=3).total_seconds()}
+
+
+async def test_mail_that_is_sent_again_waits_since_it_was_brought_back(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    died = a_mail(1, enqueued_at=later(days=-6), state=MailState.FAILED, attempts=5)
+    async with store.transaction() as tx:
+        await tx.mails.add(died.requeued(later(minutes=-2)))
+        assert (await tx.mails.pending()).oldest == later(minutes=-2)
+    assert values(await readings.mail(), "reenvio_mail_oldest_seconds") == {(): 120}
 
 
 async def test_nothing_waits_where_there_is_no_mail(readings: DatabaseReadings) -> None:
@@ -121,6 +160,29 @@ async def test_payers_beyond_the_named_ones_are_one(readings: DatabaseReadings, 
     assert values(found, "reenvio_payer_places")[("payer-1",)] == 10_000
 
 
+async def ages(readings: DatabaseReadings) -> dict[str, float]:
+    return {one.metric: one.value for one in await readings.upkeep()}
+
+
+async def test_what_never_ran_is_as_old_as_the_schema(readings: DatabaseReadings, store: Store) -> None:
+    now = await store.time()
+    found = await ages(replace(readings, clock=MovableClock(now + timedelta(hours=30))))
+    assert {name: round(age / 3_600) for name, age in found.items()} == {
+        "reenvio_standing_look_age_seconds": 30,
+        "reenvio_kpi_age_seconds": 30,
+    }
+
+
+async def test_the_last_look_and_the_last_count_are_told_by_their_age(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    now = await store.time() + timedelta(days=2)
+    await store.run(lambda tx: tx.upkeep_runs.done(UpkeepTask.STANDING, now=now - timedelta(minutes=3)))
+    await take_snapshot(store, UTC, now - timedelta(hours=5))
+    found = await ages(replace(readings, clock=MovableClock(now)))
+    assert found == {"reenvio_standing_look_age_seconds": 180, "reenvio_kpi_age_seconds": 5 * 3_600}
+
+
 async def test_the_outboxs_lag_is_by_the_databases_own_clock(
     readings: DatabaseReadings, store: Store
 ) -> None:
@@ -144,6 +206,16 @@ async def test_the_jitters_evenness_is_told_by_rule_from_stored_decisions(
     found = values(await readings.jitter(), "reenvio_jitter_deviation_ratio")
     assert set(found) == {("RN-BIL-004",), ("RN-BIL-005",)}
     assert all(by < 0.5 for by in found.values())
+
+
+async def test_the_jitter_of_a_profile_of_ones_own_is_told_under_the_rule_that_it_follows(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    own = replace(POLICY.profiles["RN-BIL-005"], name="OWN")
+    policy = replace(POLICY, profiles={**POLICY.profiles, "OWN": own})
+    for number in range(40):
+        await store.record(draft(f"CLM-1-{number}", policy=policy, profile="OWN"))
+    assert set(values(await readings.jitter(), "reenvio_jitter_deviation_ratio")) == {("RN-BIL-005",)}
 
 
 async def test_waits_that_are_all_the_same_are_seen(

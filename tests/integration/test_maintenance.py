@@ -7,6 +7,7 @@ import pytest
 from bpmn.names import JobType
 from domain.retention import YEAR
 from persistence.repositories.idempotency import OperationKey, OperationTerms
+from persistence.repositories.upkeep_runs import UpkeepTask
 from persistence.store import Store
 from tests.support.builders import NOW, draft, later
 from tests.support.services import services
@@ -50,6 +51,14 @@ async def test_the_daily_run_seals_and_later_removes(store: Store) -> None:
     assert await run(store, JobType.APPLY_RETENTION, later(days=1)) == Complete({"processedCount": 0})
     old = NOW + 6 * YEAR
     assert await run(store, JobType.APPLY_RETENTION, old) == Complete({"processedCount": 1 + 1 + 6 + 1})
+
+
+async def test_that_the_watch_has_looked_is_written_down(store: Store) -> None:
+    before = await store.look(lambda tx: tx.upkeep_runs.last())
+    moment = before[UpkeepTask.STANDING] + timedelta(hours=3)
+    await run(store, JobType.HEAL_STANDING, moment)
+    after = await store.look(lambda tx: tx.upkeep_runs.last())
+    assert after == {**before, UpkeepTask.STANDING: moment}
 
 
 @pytest.mark.parametrize("job_type", MAINTENANCE)

@@ -90,6 +90,7 @@ EXPECTED: Expected = {
     key("dlq_age_seconds_count"): 1,
     key("dlq_age_seconds_bucket", le="+Inf"): 1,
     key("dlq_by_error_code", code="550"): 1,
+    key("reenvio_mail_failures_total", code="550", fate="died"): 1,
     key("dlq_by_company", company="company-1"): 1,
     key("dlq_by_company", company="other"): 0,
     key("tenant_jobs_processed", company="company-1"): 4,

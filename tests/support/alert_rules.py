@@ -22,6 +22,7 @@ class Alert:
     name: str
     expr: str
     severity: str
+    team: str
     annotations: dict[str, str]
 
 
@@ -36,7 +37,7 @@ class Selector:
 def alerts() -> list[Alert]:
     """Every alert of every file."""
     return [
-        Alert(one["alert"], one["expr"], one["labels"]["severity"], one["annotations"])
+        Alert(one["alert"], one["expr"], **one["labels"], annotations=one["annotations"])
         for file in RULES
         for group in yaml.safe_load(file.read_text(encoding="utf-8"))["groups"]
         for one in group["rules"]

@@ -33,7 +33,9 @@ def gauge_sources(app: App) -> Sequence[GaugeSource]:
     database = DatabaseReadings(app.store, app.clock, app.payer_limits, names)
 
     async def tenants() -> Sequence[Reading]:
-        return tenant_readings(app.mail.lanes.order.metrics(), names)
+        order = app.mail.lanes.order
+        fair = Reading("reenvio_mail_fair_rounds", order.fair_rounds())
+        return [*tenant_readings(order.metrics(), names), fair]
 
     return (
         GaugeSource("open claims", database.open_claims),
@@ -45,6 +47,7 @@ def gauge_sources(app: App) -> Sequence[GaugeSource]:
         GaugeSource("success rates", database.success_rates, NOT_OFTEN * seconds),
         GaugeSource("jitter", database.jitter, SELDOM * seconds),
         GaugeSource("tenants", tenants),
+        GaugeSource("upkeep", database.upkeep, NOT_OFTEN * seconds),
         GaugeSource("standing", standing_gauges(app.store)),
         GaugeSource("kpis", lambda: kpi_readings(app.store), NOT_OFTEN * seconds),
     )

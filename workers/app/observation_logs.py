@@ -23,9 +23,9 @@ from domain.observations import (
     StandstillHealed,
 )
 from domain.outputs import iso_time
+from domain.policy import Shape
 from domain.submission import Accepted, ProtocolMissing
 
-ANALYSIS = "RN-BIL-005"
 UNKNOWN_ERROR = "Tipo de erro desconhecido, tentando retry"
 EMPTY_ERROR = "Mensagem de erro vazia ou inválida"
 EXCEEDED = "Máximo de tentativas excedido"
@@ -82,7 +82,7 @@ def _retry(made: DecisionMade, decision: Retry) -> None:
         "backoffMinutes": decision.backoff_minutes,
         "nextRetryTime": iso_time(decision.next_retry_time),
     }
-    if made.profile == ANALYSIS:
+    if made.shape is Shape.ANALYSIS:
         log.info("retry_scheduled", maxRetries=decision.max_retries, executionTimeMs=_millis(made), **listed)
     else:
         log.info("submission_retry_scheduled", **listed)

@@ -100,6 +100,7 @@ def _made(job: Job, ruling: Ruling, seconds: float) -> DecisionMade:
     return DecisionMade(
         decision=ruling.decision,
         profile=ruling.policy.profile.name,
+        shape=ruling.policy.profile.shape,
         payer_id=_question(job).payer_id,
         job_key=job.key,
         process_instance_key=job.process_instance_key,

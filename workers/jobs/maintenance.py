@@ -9,6 +9,7 @@ import structlog
 from bpmn.names import JobType, Variable
 from domain.standing import LATE_AFTER
 from persistence.audit.anchors import AnchorRefused
+from persistence.repositories.upkeep_runs import UpkeepTask
 from workers.jobs.services import Services
 from workers.mail.dead_letters import move_in
 from workers.runtime.handler import JobHandler
@@ -110,7 +111,13 @@ def heal_standing(services: Services) -> JobHandler:
     check = services.clock_check
     late_after = max(LATE_AFTER, 2 * check.tolerance)
     watch = StandingWatch(services.store, services.nudges, services.observe, late_after)
-    handler = _maintenance(JobType.HEAL_STANDING, services, watch.look, minutes=5)
+
+    async def look(now: datetime) -> int:
+        nudged = await watch.look(now)
+        await services.store.run(lambda tx: tx.upkeep_runs.done(UpkeepTask.STANDING, now=now))
+        return nudged
+
+    handler = _maintenance(JobType.HEAL_STANDING, services, look, minutes=5)
     lock = services.limits.applied_to(handler).lock
 
     async def handle(job: Job) -> Outcome:

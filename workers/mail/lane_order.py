@@ -29,6 +29,10 @@ class FairOrder:
         if number:
             self._fairness = self._fairness.served(lane.tenant, number, await self._clock.now())
 
+    def fair_rounds(self) -> int:
+        """How many turns of others nobody need wait longer than, now."""
+        return self._fairness.fair_rounds()
+
     def metrics(self) -> tuple[TenantFairnessMetrics, ...]:
         """The document's six figures of every tenant that was served or waits."""
         return self._fairness.metrics()

@@ -72,7 +72,7 @@ class MailSender:
         begun = await self.store.run(lambda tx: self._begin(tx, outbox_id, now, job))
         ended = await self._made(begun.mail, now) if isinstance(begun, AttemptBegun) else begun
         if not isinstance(begun, MailOver):
-            self._tell(ended, self.stopwatch() - since)
+            self._tell(ended, self.stopwatch() - since if isinstance(begun, AttemptBegun) else None)
         if isinstance(ended, MailDied):
             await self._start_notices(ended.mail)
         return ended
@@ -140,7 +140,7 @@ class MailSender:
 
         died = await self.store.run(expire)
         if died is not None:
-            self._tell(died, 0.0)
+            self._tell(died)
             await self._start_notices(died.mail)
         return died is not None
 
@@ -206,11 +206,11 @@ class MailSender:
         found = [await self.store.look(lambda tx, one=one: tx.mails.find(one)) for one in ids]  # type: ignore[misc]
         await self.queue.start([notice for notice in found if notice and notice.published_at is None], now)
 
-    def _tell(self, ended: Attempted, seconds: float) -> None:
+    def _tell(self, ended: Attempted, seconds: float | None = None) -> None:
         if attempted := self._attempted(ended, seconds):
             self.observe(attempted)
 
-    def _attempted(self, ended: Attempted, seconds: float) -> MailAttempted | None:
+    def _attempted(self, ended: Attempted, seconds: float | None) -> MailAttempted | None:
         match ended:
             case MailOver(mail) if mail.state is MailState.SENT:
                 return self._of(mail, MailFate.SENT, seconds)
@@ -219,11 +219,13 @@ class MailSender:
             case MailDied(mail, move, came_back):
                 had_room = mail.dead_lettered_at is not None
                 died = self._of(mail, MailFate.DIED, seconds)
-                return replace(died, is_buried=had_room, cause=move.cause, came_back=came_back)
+                was_made = move.code != OwnCode.EXPIRED
+                letter = replace(died, is_buried=had_room, cause=move.cause, came_back=came_back)
+                return replace(letter, is_made=was_made)
             case _:
                 return None
 
-    def _of(self, mail: Mail, fate: MailFate, seconds: float) -> MailAttempted:
+    def _of(self, mail: Mail, fate: MailFate, seconds: float | None) -> MailAttempted:
         failed = fate is not MailFate.SENT
         return MailAttempted(
             outbox_id=mail.outbox_id,

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
-from domain.kpis.periods import day_of
+from domain.kpis.periods import Span, day_of
 from domain.kpis.rounds import NumberedSend
 from domain.payer_status import PayerStatus
 from domain.retention import Periods
@@ -42,7 +42,8 @@ A_DAY = day_of(NOW.date(), UTC)
 TAKEN = TakenSend(CLAIM, (NumberedSend(1, LONG_AGO), NumberedSend(2, later(days=1))), later(days=2))
 TERMS = OperationTerms(lease=later(minutes=4) - NOW)
 SMALL = {
-    "audit_anchors", "audit_permits", "legal_holds", "leases", "mail_lanes", "policies", "error_statistics"
+    "audit_anchors", "audit_permits", "legal_holds", "leases", "mail_lanes", "policies", "error_statistics",
+    "upkeep_runs",
 }  # fmt: skip
 
 Work = Callable[[Transaction], Awaitable[Any]]
@@ -149,6 +150,8 @@ HOT: dict[str, Work] = {
     "kpis of a day": lambda tx: tx.kpis.counted(A_DAY),
     "kpis of a payer": lambda tx: tx.kpis.counted(A_DAY, "p7"),
     "kpis by payer": lambda tx: tx.kpis.by_payer(A_DAY),
+    "last upkeep": lambda tx: tx.upkeep_runs.last(),
+    "last snapshot": lambda tx: tx.kpi_snapshots.last_taken_at(),
     "latest kpis": lambda tx: tx.kpi_snapshots.latest(),
     "permanent errors": lambda tx: tx.control_reports.permanent(A_DAY, 10),
     "exhausted claims": lambda tx: tx.control_reports.exhausted(A_DAY, 10),
@@ -157,7 +160,7 @@ HOT: dict[str, Work] = {
     "retries needed": lambda tx: tx.control_reports.retries_needed(A_DAY),
     "expired dead letters": lambda tx: tx.dead_letters.expired(LONG_AGO, 10),
     "open claims": lambda tx: tx.figures.claims_in([ClaimState.SUBMITTING, ClaimState.FAILED]),
-    "claims that ended of late": lambda tx: tx.figures.ended_after_retry(later(days=-1)),
+    "first rounds of late": lambda tx: tx.kpis.tally(Span(later(days=-1), NOW)),
     "payers' figures": lambda tx: tx.figures.payers(NOW),
     "waiting mail": lambda tx: tx.figures.waiting_mail(),
     "mails of late": lambda tx: tx.figures.mails_since(later(days=-1)),

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from domain.mail.mail import MailState
+from domain.mail.mail import MAIL_LIFE, MailState
 from persistence.repositories.mails import mail_context
 from persistence.store import Store
 from tests.support.mails import CIPHER, a_dead_letter, a_mail, keep_dead
@@ -94,7 +94,7 @@ async def test_stats_say_what_waits_as_the_runbook_asks_and_what_became_of_a_day
     failed = a_mail(50, state=MailState.FAILED, last_failure_at=ago(hours=2), last_failure_reason="x")
     async with store.transaction() as tx:
         for mail in [a_mail(1), *delayed, under_way]:
-            await tx.mails.add(replace(mail, enqueued_at=oldest, expires_at=ago(hours=-20)))
+            await tx.mails.add(replace(mail, enqueued_at=ago(days=2), expires_at=oldest + MAIL_LIFE))
         for mail in [*sent, failed]:
             await tx.mails.add(mail)
     _, out, _ = await terminal.run("dlq", "stats")

@@ -29,6 +29,19 @@ async def test_mail_that_moves_in_later_is_told_of_when_it_does(store: Store, da
     assert told == [LetterMovedIn("company-1", "421")]
 
 
+@pytest.mark.parametrize("by_upkeep", [True, False])
+async def test_a_mail_whose_time_is_over_is_told_of_without_an_attempt(store: Store, by_upkeep: bool) -> None:
+    told: list[Observation] = []
+    old = a_mail(1, enqueued_at=later(days=-2), published_at=later(days=-2))
+    async with mail_stage(store, Mailbox()) as stage:
+        sender = replace(stage.mail.sender, observe=told.append)
+        await stage.add(old)
+        await (sender.let_expire(NOW) if by_upkeep else sender.attempt(old.outbox_id))
+        [one] = [one for one in told if isinstance(one, MailAttempted)]
+    assert (one.fate, one.code, one.is_made, one.seconds) == ("died", "EXPIRED", False, None)
+    assert stage.mailbox.arrived == []
+
+
 async def test_a_letter_that_was_sent_again_in_vain_is_no_new_one(store: Store) -> None:
     told: list[Observation] = []
     [before] = await keep_dead(store, [1])

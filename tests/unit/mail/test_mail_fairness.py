@@ -39,6 +39,22 @@ def drained(
 backlogs = st.dictionaries(st.sampled_from("ABCDEFGHIJ"), st.integers(1, 40), min_size=1)
 
 
+@given(backlogs, st.dictionaries(st.sampled_from("ABCDEFGHIJ"), st.sampled_from([0.2, 1.0, 2.0, 5.0, 10.0])))
+def test_nobody_waits_longer_than_is_fair_with_those_that_wait(
+    backlog: dict[str, int], weights: dict[str, float]
+) -> None:
+    left, fairness = dict(backlog), Fairness(FairnessTerms(weights=weights))
+    fair = fairness.seen(list(backlog)).fair_rounds()
+    assert weights.keys() & backlog.keys() or fair == len(backlog) - 1
+    while waiting := [tenant for tenant, number in left.items() if number]:
+        fairness = fairness.seen(waiting)
+        assert max(fairness.rounds_without(tenant) for tenant in waiting) <= fair
+        turn = fairness.next_turn(waiting)
+        number = min(turn.most, left[turn.tenant])
+        fairness = fairness.served(turn.tenant, number, NOW)
+        left[turn.tenant] -= number
+
+
 @pytest.mark.parametrize(("rounds", "priority"), [(0, 5), (1, 4), (2, 3), (3, 2), (4, 1), (5, 1), (100, 1)])
 def test_priority_rises_by_one_per_round_without_processing_from_5_to_1(rounds: int, priority: int) -> None:
     assert round_robin_priority(rounds) == priority

@@ -17,6 +17,7 @@ from domain.observations import (
     MailFate,
     OperationRepeated,
 )
+from domain.policy import Shape
 from domain.submission import Accepted
 from tests.support.builders import draft
 from tests.support.scraped import Scrape, read_scrape
@@ -49,10 +50,13 @@ def decision(count: int = 0, error: str = "TIMEOUT") -> Decision:
     return draft("CLM-1-1", count=count, error=error).decision
 
 
-def made(profile: str, of: Decision, **changes: object) -> DecisionMade:
-    return replace(DecisionMade(of, profile, "payer-1", 1, 2, 0.004), **changes)  # type: ignore[arg-type]
+def made(rule: str, of: Decision, **changes: object) -> DecisionMade:
+    """A decision under the rule's own profile, or under one of somebody's that follows it."""
+    [shape] = [one for one in Shape if one.rule == rule]
+    return replace(DecisionMade(of, rule, shape, "payer-1", 1, 2, 0.004), **changes)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("profile", [None, "OWN"])
 @pytest.mark.parametrize(
     ("rule", "retried", "waits"),
     [
@@ -60,10 +64,10 @@ def made(profile: str, of: Decision, **changes: object) -> DecisionMade:
         ("RN-BIL-005", "retry_scheduled_total", "backoff_duration_minutes"),
     ],
 )
-def test_a_retry_counts_under_its_own_rule_alone(
-    counted: Counted, rule: str, retried: str, waits: str
+def test_a_retry_counts_under_the_rule_that_its_profile_follows_alone(
+    counted: Counted, rule: str, retried: str, waits: str, profile: str | None
 ) -> None:
-    counted.tell(made(rule, decision()))
+    counted.tell(made(rule, decision(), profile=profile or rule))
     found = counted.scrape
     assert found.value(retried, classification="TRANSIENT", payer="payer-1") == 1
     assert 5 <= (found.value(f"{waits}_sum") or 0) <= 6
@@ -100,11 +104,15 @@ def test_a_wait_at_its_maximum_is_counted_apart(counted: Counted) -> None:
     assert counted.scrape.value("reenvio_backoff_at_maximum_total", rule="RN-BIL-004") == 1
 
 
-def test_a_profile_of_somebody_elses_counts_under_our_names_alone(counted: Counted) -> None:
-    counted.tell(made("OWN", decision()))
+def test_what_a_profile_of_ones_own_gives_up_counts_under_the_rule_that_it_follows(counted: Counted) -> None:
+    counted.tell(made("RN-BIL-004", decision(count=5), profile="OWN"))
+    counted.tell(made("RN-BIL-005", decision(count=5), profile="OWN"))
+    counted.tell(made("RN-BIL-005", decision(error="INVALID_PATIENT_DATA"), profile="OWN"))
     found = counted.scrape
-    assert found.value("reenvio_decisions_total", rule="OWN", outcome="retry") == 1
-    assert found.of("submission_retry_total") == found.of("retry_scheduled_total") == {}
+    assert found.value("submission_retry_max_exceeded", cause="RETRIES") == 1
+    assert found.value("max_retries_exceeded_total", cause="RETRIES") == 1
+    assert found.value("permanent_errors_total", category="INVALID_PATIENT_DATA", team="REGISTRATION") == 1
+    assert "OWN" not in str(found.samples)
 
 
 def test_an_attempt_at_mail_counts_by_number_fate_and_company(counted: Counted) -> None:
@@ -117,6 +125,29 @@ def test_an_attempt_at_mail_counts_by_number_fate_and_company(counted: Counted) 
     assert found.value("retry_backoff_delay_seconds_sum") == 2.5
     assert found.value("retry_backoff_delay_seconds_count") == 1
     assert found.of("dlq_entries_total") == {}
+
+
+def test_a_mail_whose_time_was_over_counts_by_its_fate_and_letter_and_as_no_attempt(counted: Counted) -> None:
+    counted.tell(replace(MAIL, fate=MailFate.DIED, code="EXPIRED", seconds=None, is_made=False))
+    found = counted.scrape
+    assert found.value("reenvio_mails_total", fate="died") == 1
+    assert found.value("dlq_by_error_code", code="EXPIRED") == 1
+    assert found.value("reenvio_mail_failures_total", code="EXPIRED", fate="died") == 1
+    for name in ("retry_attempts_total", "tenant_jobs_processed", "reenvio_mail_duration_seconds_count"):
+        assert found.of(name) == {}
+
+
+def test_failures_of_mail_count_by_code_and_fate_and_codes_are_bounded(counted: Counted) -> None:
+    counted.tell(MAIL)
+    counted.tell(replace(MAIL, fate=MailFate.WAITS, code="421"))
+    counted.tell(replace(MAIL, fate=MailFate.DIED, code="421"))
+    for number in range(100):
+        counted.tell(replace(MAIL, fate=MailFate.WAITS, code=f"Odd-{number}"))
+    found = counted.scrape
+    assert found.value("reenvio_mail_failures_total", code="421", fate="waits") == 1
+    assert found.value("reenvio_mail_failures_total", code="421", fate="died") == 1
+    assert (found.value("reenvio_mail_failures_total", code="other", fate="waits") or 0) > 50
+    assert len(found.of("reenvio_mail_failures_total")) < 60
 
 
 def test_a_dead_letter_counts_once_when_it_comes_to_lie_there(counted: Counted) -> None:
@@ -155,6 +186,7 @@ def test_counters_begin_at_zero_where_their_labels_are_known(counted: Counted) -
     assert found.value("permanent_errors_total", category="BAD", team="OPERATIONS") == 0
     assert found.value("retry_attempts_total", attempt="5") == 0
     assert found.value("dlq_entries_total") == 0
+    assert found.value("reenvio_mail_failures_total", code="421", fate="waits") == 0
     assert set(found.of("submission_retry_max_exceeded").values()) == {0}
     counted.tell(made("RN-BIL-004", decision()))
     assert counted.scrape.value("submission_retry_total", classification="TRANSIENT", payer="payer-1") == 1

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from workers.app.telemetry.table import GROUPS, METRICS, Kind, Metric
+from workers.app.telemetry.table import GROUPS, METRICS, SHARES, THING_OF, Kind, Metric
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
@@ -57,10 +57,16 @@ def test_every_metric_is_counted_or_read_somewhere() -> None:
 
 
 def test_names_say_their_units() -> None:
-    units = {name: metric.unit for name, metric in METRICS.items() if metric.unit != "1"}
+    units = {name: metric.unit for name, metric in METRICS.items()}
     assert units["dlq_age_seconds"] == "s"
     assert units["backoff_duration_minutes"] == "min"
     assert units["reenvio_redis_memory_used_bytes"] == "By"
+    assert units["dlq_size"] == "{letter}"
+
+
+def test_only_shares_have_the_unit_to_which_a_collector_appends_ratio() -> None:
+    assert {name for name, metric in METRICS.items() if metric.unit == "1"} == SHARES
+    assert set(THING_OF) <= set(METRICS)
 
 
 def test_buckets_grow_and_only_distributions_have_them() -> None:

@@ -39,7 +39,7 @@ def decided(profile: str, error: str, count: int = 0, deadline: datetime | None 
     policy = load_policy().under(profile)
     request = RetryRequest(ClaimId("CLM-001-1"), error, retry_count=count, deadline=deadline)
     decision: Decision = decide(request, policy, NOW)
-    return DecisionMade(decision, profile, "p", 1, 2, 0.0123)
+    return DecisionMade(decision, profile, policy.profile.shape, "p", 1, 2, 0.0123)
 
 
 def test_a_retry_under_rn_bil_004_is_its_line_with_its_fields() -> None:
@@ -60,6 +60,15 @@ def test_a_retry_under_rn_bil_005_says_also_how_many_there_may_be_and_how_long_i
     [line] = lines(decided("RN-BIL-005", "TIMEOUT", 1))
     assert (line["event"], line["log_level"]) == ("retry_scheduled", "info")
     assert (line["maxRetries"], line["executionTimeMs"], line["retryCount"]) == (5, 12, 2)
+
+
+@pytest.mark.parametrize(
+    ("rule", "event"),
+    [("RN-BIL-004", "submission_retry_scheduled"), ("RN-BIL-005", "retry_scheduled")],
+)
+def test_a_profile_of_ones_own_writes_the_line_of_the_rule_that_it_follows(rule: str, event: str) -> None:
+    [line] = lines(replace(decided(rule, "TIMEOUT"), profile="OWN"))
+    assert line["event"] == event
 
 
 @pytest.mark.parametrize("profile", ["RN-BIL-004", "RN-BIL-005"])

@@ -3,11 +3,14 @@
 import asyncio
 from time import monotonic
 
+from domain.readings import Reading
 from tests.support.metric_collector import collecting_metrics
 from tests.support.scraped import free_port
+from workers.app.telemetry.gauges import GaugeSource
 from workers.app.telemetry.metering import bare_metering
 from workers.app.telemetry.metrics import ProcessMetrics, PushTerms
 from workers.app.telemetry.resource import resource
+from workers.app.telemetry.table import METRICS, SHARES, Kind
 from workers.config.settings import Settings
 
 
@@ -25,6 +28,23 @@ async def test_what_was_counted_arrives_with_service_and_version() -> None:
     assert (waits.count, waits.sum, found["backoff_duration_minutes"].unit) == (1, 5.5, "min")
     assert sender["service.name"] == "reenvio"
     assert sender["service.version"]
+
+
+async def test_no_gauge_of_a_count_has_the_unit_to_which_a_collector_appends_ratio() -> None:
+    metrics = ProcessMetrics(resource())
+
+    async def read() -> list[Reading]:
+        gauges = [one.name for one in METRICS.values() if one.kind is Kind.GAUGE]
+        return [Reading(name, 1) for name in (*gauges, "dlq_age_seconds_sum", "dlq_age_seconds_count")]
+
+    metrics.gauges.add(GaugeSource("all", read))
+    await metrics.gauges.refresh()
+    with collecting_metrics() as collector:
+        async with metrics.pushed(PushTerms(collector.endpoint, 3_600)):
+            pass
+        found = collector.latest()
+    assert {name for name, one in found.items() if one.unit == "1"} == SHARES
+    assert found["dlq_size"].unit == "{letter}"
 
 
 async def test_it_is_pushed_again_and_again_while_it_runs() -> None:

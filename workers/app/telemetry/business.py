@@ -8,6 +8,7 @@ from typing import Any
 
 from domain.catalog import Catalog, ErrorClassification, Team
 from domain.decision import Cause, Exhausted, Permanent, Retry
+from domain.mail.codes import PERMANENT, RETRYABLE
 from domain.observations import (
     ClaimSent,
     DecisionMade,
@@ -19,19 +20,22 @@ from domain.observations import (
     OperationRepeated,
     StandstillHealed,
 )
+from domain.policy import RULE_OF, Shape
 from domain.standing import StandingKind
 from domain.submission import Settled
 from workers.app.telemetry.label_names import NOBODY, LabelNames
 from workers.app.telemetry.metrics import ProcessMetrics
 from workers.app.telemetry.table import OTHER
 
-RULES = ("RN-BIL-004", "RN-BIL-005")
+RULES = tuple(RULE_OF.values())
 OUTCOMES = {Retry: "retry", Exhausted: "exhausted", Permanent: "permanent"}
 MINUTE = timedelta(minutes=1)
 CODES_AT_MOST = 50
-RETRIED = {"RN-BIL-004": "submission_retry_total", "RN-BIL-005": "retry_scheduled_total"}
-WAITED = {"RN-BIL-004": "submission_retry_backoff_minutes", "RN-BIL-005": "backoff_duration_minutes"}
-GIVEN_UP = {"RN-BIL-004": "submission_retry_max_exceeded", "RN-BIL-005": "max_retries_exceeded_total"}
+RETRIED = {Shape.SUBMISSION: "submission_retry_total", Shape.ANALYSIS: "retry_scheduled_total"}
+WAITED = {Shape.SUBMISSION: "submission_retry_backoff_minutes", Shape.ANALYSIS: "backoff_duration_minutes"}
+GIVEN_UP = {Shape.SUBMISSION: "submission_retry_max_exceeded", Shape.ANALYSIS: "max_retries_exceeded_total"}
+MAIL_CODES = (*RETRYABLE, *PERMANENT)
+"""Those that the documents list, and our own; of others only as many as there is room for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class KnownNames:
 
     payers: LabelNames = field(default_factory=LabelNames)
     companies: LabelNames = field(default_factory=LabelNames)
-    codes: LabelNames = field(default_factory=lambda: LabelNames(at_most=CODES_AT_MOST))
+    codes: LabelNames = field(default_factory=lambda: LabelNames(MAIL_CODES, at_most=CODES_AT_MOST))
 
 
 class BusinessMetrics:
@@ -66,7 +70,7 @@ class BusinessMetrics:
             counted(observation)
 
     def _decision(self, made: DecisionMade) -> None:
-        decision, rule = made.decision, made.profile
+        decision, rule = made.decision, made.shape.rule
         finding = decision.finding
         self._add("reenvio_decisions_total", (rule, OUTCOMES[type(decision)]))
         self._add("error_classification_distribution", (finding.classification, finding.category, rule))
@@ -76,17 +80,16 @@ class BusinessMetrics:
         match decision:
             case Retry():
                 self._retry(made, decision)
-            case Exhausted(cause=cause) if name := GIVEN_UP.get(rule):
-                self._add(name, (cause,))
-            case Permanent(team=team) if rule == "RN-BIL-005":
+            case Exhausted(cause=cause):
+                self._add(GIVEN_UP[made.shape], (cause,))
+            case Permanent(team=team) if made.shape is Shape.ANALYSIS:
                 self._add("permanent_errors_total", (finding.category, team))
             case _:
                 pass
 
     def _retry(self, made: DecisionMade, retry: Retry) -> None:
-        if name := RETRIED.get(made.profile):
-            self._add(name, (retry.classification, self._names.payers.of(made.payer_id)))
-            self._distributions[WAITED[made.profile]].record(retry.wait / MINUTE)
+        self._add(RETRIED[made.shape], (retry.classification, self._names.payers.of(made.payer_id)))
+        self._distributions[WAITED[made.shape]].record(retry.wait / MINUTE)
 
     def _rejected(self, rejected: InputRejected) -> None:
         self._add("reenvio_input_rejected_total", (rejected.rule,))
@@ -100,14 +103,22 @@ class BusinessMetrics:
         self._add("reenvio_idempotency_hits_total", (repeated.operation,))
 
     def _mail(self, attempted: MailAttempted) -> None:
-        self._add("retry_attempts_total", (str(attempted.attempt),))
+        if attempted.is_made:
+            self._attempt(attempted)
         self._add("reenvio_mails_total", (attempted.fate,))
-        self._add("tenant_jobs_processed", (self._names.companies.of(attempted.company_id),))
-        self._distributions["reenvio_mail_duration_seconds"].record(attempted.seconds)
+        if attempted.fate is not MailFate.SENT:
+            code = self._names.codes.of(attempted.code)
+            self._add("reenvio_mail_failures_total", (code, attempted.fate))
         if attempted.wait is not None:
             self._distributions["retry_backoff_delay_seconds"].record(attempted.wait.total_seconds())
         if attempted.fate is MailFate.DIED and attempted.is_new_letter:
             self._letter(LetterMovedIn(attempted.company_id, attempted.code))
+
+    def _attempt(self, made: MailAttempted) -> None:
+        self._add("retry_attempts_total", (str(made.attempt),))
+        self._add("tenant_jobs_processed", (self._names.companies.of(made.company_id),))
+        if made.seconds is not None:
+            self._distributions["reenvio_mail_duration_seconds"].record(made.seconds)
 
     def _letter(self, letter: LetterMovedIn) -> None:
         self._add("dlq_entries_total")
@@ -144,6 +155,8 @@ def begin_counters(metrics: ProcessMetrics, known: Known) -> None:
     begin("reenvio_idempotency_hits_total", ((operation,) for operation in known.operations))
     begin("reenvio_sends_total", product(payers, (one.stored_as for one in Settled.__args__)))
     begin("reenvio_mails_total", ((fate,) for fate in MailFate))
+    begin("reenvio_mail_failures_total", product(RETRYABLE, (MailFate.WAITS, MailFate.DIED)))
+    begin("reenvio_mail_failures_total", product(PERMANENT, (MailFate.DIED,)))
     begin("retry_attempts_total", ((str(number),) for number in range(1, known.mail_attempts + 1)))
     begin("dlq_entries_total", [()])
     begin("reenvio_standing_healed_total", ((kind,) for kind in StandingKind))

@@ -9,8 +9,8 @@ from workers.app.telemetry.gauges import Gauges
 from workers.app.telemetry.table import METRICS, Kind, Metric
 
 Observing = Callable[[CallbackOptions], Iterable[Observation]]
-PARTS = ("_bucket", "_sum", "_count")
-"""A distribution of now has no instrument of its own: these gauges are one on /metrics."""
+PARTS: Mapping[str, str] = {"_bucket": "{case}", "_sum": "{sum}", "_count": "{case}"}
+"""A distribution of now has no instrument of its own: these gauges, with their units, are one on /metrics."""
 
 
 class Distribution:
@@ -42,8 +42,8 @@ def create_instruments(meter: Meter, counters: Counters, gauges: Gauges) -> Mapp
             case Kind.HISTOGRAM:
                 distributions[metric.name] = Distribution(metric, _histogram(meter, metric))
             case Kind.SNAPSHOT:
-                for part in (metric.name + suffix for suffix in PARTS):
-                    meter.create_observable_gauge(part, [_read(part, gauges)], "1", metric.says)
+                for part, unit in ((metric.name + suffix, unit) for suffix, unit in PARTS.items()):
+                    meter.create_observable_gauge(part, [_read(part, gauges)], unit, metric.says)
     return distributions
 
 

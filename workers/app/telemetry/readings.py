@@ -9,6 +9,9 @@ from domain.backoff import window
 from domain.breaker import Breaker
 from domain.claim_state import ENDS, ClaimState
 from domain.durations import ONE_SECOND, whole_second
+from domain.kpis.definitions import SUCCESS_AFTER_RETRY
+from domain.kpis.periods import Span
+from domain.kpis.tally import Counted
 from domain.mail.fairness import TenantFairnessMetrics
 from domain.mail.success import success_by_attempt
 from domain.payer_status import PayerState
@@ -17,6 +20,7 @@ from domain.readings import Reading
 from domain.uniformity import Draw, deviation
 from persistence.repositories.figures import PayerFigures, ScheduledRetry
 from persistence.repositories.policies import KeptSchedule
+from persistence.repositories.upkeep_runs import UpkeepTask
 from persistence.store import Store
 from workers.app.telemetry.business import KnownNames
 from workers.app.telemetry.label_names import NAMES_AT_MOST
@@ -103,20 +107,33 @@ class DatabaseReadings:
             Reading("reenvio_outbox_lag_seconds", _age(lag.oldest, now)),
         ]
 
-    async def success_rates(self) -> Sequence[Reading]:
-        """Which share succeeded of late: of claims after a retry, of mail by attempt."""
-        since = await self.clock.now() - LATELY
+    async def upkeep(self) -> Sequence[Reading]:
+        """How long ago the watch last looked, and KPIs were last counted; at first, since they should be."""
+        now = await self.clock.now()
         async with self.store.reading() as tx:
-            claims = await tx.figures.ended_after_retry(since)
-            mails = await tx.figures.mails_since(since)
+            done, counted = await tx.upkeep_runs.last(), await tx.kpi_snapshots.last_taken_at()
+        looked = done.get(UpkeepTask.STANDING)
+        moments = [moment for moment in (done.get(UpkeepTask.KPIS), counted) if moment]
+        ages = {
+            "reenvio_standing_look_age_seconds": looked,
+            "reenvio_kpi_age_seconds": max(moments, default=None),
+        }
+        return [Reading(metric, _age(moment, now)) for metric, moment in ages.items() if moment]
+
+    async def success_rates(self) -> Sequence[Reading]:
+        """Which share succeeded of late: of claims by the KPI's own rule, of mail by attempt."""
+        now = await self.clock.now()
+        async with self.store.reading() as tx:
+            tally = await tx.kpis.tally(Span(now - LATELY, now))
+            mails = await tx.figures.mails_since(now - LATELY)
         by_attempt = [
             Reading("retry_success_rate", share, {"rule": "03", "attempt": str(attempt)})
             for attempt, share in success_by_attempt(mails).items()
         ]
-        if not claims.ended:
+        share = SUCCESS_AFTER_RETRY.measure(Counted(tally)).value
+        if share is None:
             return by_attempt
-        share = claims.accepted / claims.ended
-        return [Reading("retry_success_rate", share, {"rule": "RN-BIL-005"}), *by_attempt]
+        return [Reading("retry_success_rate", float(share), {"rule": "RN-BIL-005"}), *by_attempt]
 
     async def jitter(self) -> Sequence[Reading]:
         """How evenly waits were spread of late, by rule."""
@@ -127,11 +144,11 @@ class DatabaseReadings:
         draws: dict[str, list[Draw]] = {}
         for retry in retries:
             if schedule := _schedule_of(retry, schedules[retry.policy_version]):
-                draws.setdefault(schedule.profile, []).append(_draw(retry, schedule))
-        found = {profile: deviation(drawn) for profile, drawn in draws.items()}
+                draws.setdefault(schedule.shape.rule, []).append(_draw(retry, schedule))
+        found = {rule: deviation(drawn) for rule, drawn in draws.items()}
         return [
-            Reading("reenvio_jitter_deviation_ratio", by, {"rule": profile})
-            for profile, by in found.items()
+            Reading("reenvio_jitter_deviation_ratio", by, {"rule": rule})
+            for rule, by in found.items()
             if by is not None
         ]
 

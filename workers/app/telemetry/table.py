@@ -37,12 +37,48 @@ class Metric:
 
     @property
     def unit(self) -> str:
-        """Its unit in OpenTelemetry's notation; in Prometheus it stands at the end of the name."""
+        """Its unit in OpenTelemetry's notation; in Prometheus it stands at the end of the name.
+
+        What is counted stands in braces: "1" is a share, and a Collector would append `_ratio` to its name.
+        """
         stem = self.name.removesuffix("_total")
-        return next((unit for ending, unit in UNITS.items() if stem.endswith(ending)), "1")
+        measured = next((unit for ending, unit in UNITS.items() if stem.endswith(ending)), None)
+        return measured or ("1" if self.name in SHARES else f"{{{THING_OF[self.name]}}}")
 
 
 UNITS = {"_seconds": "s", "_minutes": "min", "_bytes": "By"}
+SHARES = frozenset({"retry_success_rate", "reenvio_jitter_deviation_ratio"})
+THINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "attempt": "retry_attempts_total",
+        "call": "reenvio_payer_places reenvio_payer_places_taken",
+        "channel": "reenvio_renewals_failed_total",
+        "claim": "submission_retry_max_exceeded max_retries_exceeded_total reenvio_claims "
+        "reenvio_payer_waiting reenvio_standing_still reenvio_standing_healed_total",
+        "connection": "reenvio_redis_rejected_connections_total",
+        "decision": "reenvio_decisions_total",
+        "error": "error_classification_distribution permanent_errors_total",
+        "event": "reenvio_outbox_waiting reenvio_events_set_aside_total",
+        "flag": "reenvio_ready reenvio_payer_state",
+        "input": "reenvio_input_rejected_total",
+        "job": "reenvio_jobs_taken_total reenvio_jobs_done_total reenvio_jobs_settled_before_total "
+        "reenvio_jobs_expired_total reenvio_jobs_crashed_total",
+        "letter": "dlq_entries_total dlq_size dlq_by_error_code dlq_by_company reenvio_dead_letters",
+        "loop": "reenvio_loops_crashed_total",
+        "mail": "tenant_jobs_processed tenant_consecutive_batch reenvio_mails_total "
+        "reenvio_mail_failures_total reenvio_mails_waiting",
+        "operation": "reenvio_idempotency_hits_total",
+        "priority": "tenant_current_priority",
+        "report": "reenvio_reports_retried_total reenvio_reports_given_up_total",
+        "request": "reenvio_gateway_failures_total",
+        "retry": "submission_retry_total retry_scheduled_total reenvio_backoff_at_maximum_total",
+        "send": "reenvio_sends_total",
+        "turn": "tenant_rounds_without_processing reenvio_mail_fair_rounds",
+        "value": "reenvio_kpi reenvio_kpi_target",
+    }
+)
+"""What is counted, by whom; a KPI's value may be a share, a number or seconds."""
+THING_OF = {name: thing for thing, names in THINGS.items() for name in names.split()}
 
 
 def _counter(name: str, labels: str, says: str) -> Metric:
@@ -116,10 +152,12 @@ CLAIMS_AND_PAYERS = (
     _gauge("reenvio_payer_waiting", "payer", "Claims that wait for the payer"),
 )
 MAIL = (
-    _counter("reenvio_mails_total", "fate", "Attempts to send mail, by what became of the mail"),
+    _counter("reenvio_mails_total", "fate", "What became of mails at an attempt, or of age"),
+    _counter("reenvio_mail_failures_total", "code fate", "Those that waited or died then, by the error"),
     _histogram("reenvio_mail_duration_seconds", "", "Time that an attempt to send a mail took"),
+    _gauge("reenvio_mail_fair_rounds", "", "Turns of others through which a company may fairly wait"),
     _gauge("reenvio_mails_waiting", "", "Mails that are still to be sent"),
-    _gauge("reenvio_mail_oldest_seconds", "", "Age of the oldest of them; 0 without any"),
+    _gauge("reenvio_mail_oldest_seconds", "", "Time since the oldest was (again) queued; 0 without"),
     _gauge("reenvio_dead_letters", "company", "Dead letters that lie there now, by company"),
 )
 EVENTS_AND_DATABASE = (
@@ -153,10 +191,12 @@ RUNTIME = (
 WATCH = (
     _gauge("reenvio_standing_still", "kind", "Claims or jobs that are past their time while others move"),
     _counter("reenvio_standing_healed_total", "kind", "Those that were set going again"),
+    _gauge("reenvio_standing_look_age_seconds", "", "Time since the watch last looked for them"),
 )
 KPIS = (
     _gauge("reenvio_kpi", "kpi rule period", "A KPI's value in its latest snapshot"),
     _gauge("reenvio_kpi_target", "kpi rule", "The target that the rule sets for it"),
+    _gauge("reenvio_kpi_age_seconds", "", "Time since KPIs were last counted"),
 )
 GROUPS: Mapping[str, Sequence[Metric]] = MappingProxyType(
     {

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from domain.mail.mail import MailState
+from domain.mail.names import DEAD_LETTER_QUEUE, QUEUE
 from domain.payer_status import PayerState
 
 
@@ -99,7 +101,7 @@ class PayerStateChangedEvent:
 
 @dataclass(frozen=True, slots=True)
 class EmailSentEvent:
-    """A mail server took a mail."""
+    """A mail server took a mail; queue and status by the documents' names."""
 
     outbox_id: str
     company_id: str
@@ -107,6 +109,8 @@ class EmailSentEvent:
     template: str
     attempts: int
     sent_at: datetime
+    queue: str = QUEUE
+    status: MailState = MailState.SENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,9 @@ class EmailDeadLetteredEvent:
     error_reason: str | None
     is_kept: bool
     dead_lettered_at: datetime
+    queue: str = QUEUE
+    dead_letter_queue: str = DEAD_LETTER_QUEUE
+    status: MailState = MailState.FAILED
 
 
 LifecycleEvent = (

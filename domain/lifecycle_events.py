@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from domain.mail.mail import MailState
-from domain.mail.names import DEAD_LETTER_QUEUE, QUEUE
 from domain.payer_status import PayerState
 
 
@@ -109,8 +107,8 @@ class EmailSentEvent:
     template: str
     attempts: int
     sent_at: datetime
-    queue: str = QUEUE
-    status: MailState = MailState.SENT
+    queue: str
+    status: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +124,9 @@ class EmailDeadLetteredEvent:
     error_reason: str | None
     is_kept: bool
     dead_lettered_at: datetime
-    queue: str = QUEUE
-    dead_letter_queue: str = DEAD_LETTER_QUEUE
-    status: MailState = MailState.FAILED
+    queue: str
+    dead_letter_queue: str
+    status: str
 
 
 LifecycleEvent = (

@@ -203,7 +203,7 @@ def _follows(kind: _Rows, place: Late) -> ColumnElement[bool]:
     return (kind.since >= place.since) & (later | same)
 
 
-def _job(row: Row[Any], before: datetime) -> HeldJob | None:
+def _job(row: Any, before: datetime) -> HeldJob | None:
     """The job in hand, if its lock ended so long ago."""
     if row.job_key is None or row.job_until is None or row.job_until >= before:
         return None

@@ -148,5 +148,5 @@ def _failed(mail: MailAttempted) -> dict[str, object]:
 
 def _whose(mail: MailAttempted) -> dict[str, object]:
     """The mail's ids; its claim too, for a mail may also end outside a job of its own."""
-    claim = {"claim": mail.claim_id} if mail.claim_id else {}
+    claim: dict[str, object] = {"claim": mail.claim_id} if mail.claim_id else {}
     return claim | {"jobId": mail.outbox_id, "companyId": mail.company_id}

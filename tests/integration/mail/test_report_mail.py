@@ -64,7 +64,9 @@ async def test_a_claim_that_is_given_up_twice_is_one_claim_and_two_decisions(sto
 
 
 async def test_mails_say_states_and_days_in_their_language(store: Store) -> None:
-    await store.run(lambda tx: tx.claims.put("CLM-7-1", "302147", ClaimState.IN_REVIEW, now=YESTERDAY))
+    async with store.transaction() as tx:
+        await tx.claims.put("CLM-7-1", "302147", ClaimState.FAILED, now=YESTERDAY)
+        await tx.claims.move("CLM-7-1", ClaimState.IN_REVIEW, now=YESTERDAY)
     await store.record(draft("CLM-7-1", error=REFUSAL, now=YESTERDAY))
     period = day_of(YESTERDAY.date(), UTC)
     texts = {}

@@ -99,7 +99,7 @@ class PayerStateChangedEvent:
 
 @dataclass(frozen=True, slots=True)
 class EmailSentEvent:
-    """A mail server took a mail."""
+    """A mail server took a mail; queue and status by the documents' names."""
 
     outbox_id: str
     company_id: str
@@ -107,6 +107,8 @@ class EmailSentEvent:
     template: str
     attempts: int
     sent_at: datetime
+    queue: str
+    status: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,9 @@ class EmailDeadLetteredEvent:
     error_reason: str | None
     is_kept: bool
     dead_lettered_at: datetime
+    queue: str
+    dead_letter_queue: str
+    status: str
 
 
 LifecycleEvent = (

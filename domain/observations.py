@@ -102,6 +102,8 @@ class MailAttempted:
     """Of one that died: what ended it."""
     came_back: bool = False
     """Of one that died: whether its letter lay there before, and was sent again in vain."""
+    claim_id: str | None = None
+    """The claim that it is about, if there is one, by the id under which it may be told of."""
 
     @property
     def is_new_letter(self) -> bool:
@@ -111,7 +113,7 @@ class MailAttempted:
 
 @dataclass(frozen=True, slots=True)
 class StandstillHealed:
-    """What stood still was pushed on: the engine took it."""
+    """What stood still was nudged, and a later look found that it had gone on."""
 
     kind: StandingKind
 

@@ -1,7 +1,8 @@
-"""What stands still: past its time while others move. When that is believed, and when it is pushed on.
+"""What stands still: past its time while others move. When that is believed, nudged, and held for healed.
 
 One look proves nothing: a claim may be late for the moment, or everybody may be. So what is late at two looks
-that lie apart stands still, and it is healed when others have moved in between.
+that lie apart stands still, and it is nudged when others have moved in between. A nudge proves nothing
+either: what is found to have gone on soon after one was healed.
 """
 
 from dataclasses import dataclass, replace
@@ -10,7 +11,9 @@ from enum import StrEnum
 
 LATE_AFTER = timedelta(minutes=10)
 APART = timedelta(minutes=4)
-HEAL_AGAIN = timedelta(minutes=30)
+NUDGE_AGAIN = timedelta(minutes=30)
+RAREST = timedelta(hours=4)
+"""However long it stands still: it is nudged so often."""
 
 
 class StandingKind(StrEnum):
@@ -42,15 +45,18 @@ class Late:
 
 @dataclass(frozen=True, slots=True)
 class Standstill:
-    """What was late at a look, and since then; without `confirmed_at` one look has seen it."""
+    """What was late at a look, and since then; without `confirmed_at` one look has seen it.
+
+    `nudged_at` is when the engine was last asked to set it going, `nudges` how often it took that.
+    """
 
     kind: StandingKind
     subject: str
     since: datetime
     seen_at: datetime
     confirmed_at: datetime | None = None
-    healed_at: datetime | None = None
-    heals: int = 0
+    nudged_at: datetime | None = None
+    nudges: int = 0
 
     @property
     def key(self) -> tuple[StandingKind, str]:
@@ -67,21 +73,39 @@ class Look:
 
 
 def judge(late: Late, known: Standstill | None, look: Look) -> Standstill:
-    """What is late, after this look: seen, standing still, or to be healed at this very moment."""
-    if known is None or known.since != late.since:
+    """What is late, after this look: seen, or standing still."""
+    if known is None or known.since != late.since or _is_ahead(known, look.now):
         return Standstill(late.kind, late.subject, late.since, look.now)
     if look.now - known.seen_at < APART:
         return known
-    confirmed = replace(known, confirmed_at=known.confirmed_at or look.now)
-    if not (_others_move(known, look) and _is_due(known, look.now)):
-        return confirmed
-    return replace(confirmed, healed_at=look.now, heals=known.heals + 1)
+    return replace(known, confirmed_at=known.confirmed_at or look.now)
 
 
-def _others_move(known: Standstill, look: Look) -> bool:
-    """Whether anybody moved since it was seen, or healed: it stands still itself, so it was another."""
-    return look.moved_at is not None and look.moved_at > (known.healed_at or known.seen_at)
+def _is_ahead(known: Standstill, now: datetime) -> bool:
+    """Written down by a clock that was wrong: nothing of it counts."""
+    return max(known.seen_at, known.nudged_at or known.seen_at) > now
 
 
-def _is_due(known: Standstill, now: datetime) -> bool:
-    return known.healed_at is None or now - known.healed_at >= HEAL_AGAIN
+def is_due(still: Standstill, look: Look) -> bool:
+    """Whether it is to be nudged: it stands still, others moved, and its last nudge had its time."""
+    return still.confirmed_at is not None and _others_move(still, look) and _is_time(still, look.now)
+
+
+def is_healed(gone: Standstill, now: datetime) -> bool:
+    """Whether what has gone on did so after a nudge that the engine took, and soon."""
+    if gone.nudged_at is None or not gone.nudges:
+        return False
+    return now - gone.nudged_at <= NUDGE_AGAIN
+
+
+def _others_move(still: Standstill, look: Look) -> bool:
+    """Whether anybody moved since it was seen, or nudged: it stands still itself, so it was another."""
+    return look.moved_at is not None and look.moved_at > (still.nudged_at or still.seen_at)
+
+
+def _is_time(still: Standstill, now: datetime) -> bool:
+    """A nudge in vain is followed by another when it has stood still for twice as long."""
+    if still.nudged_at is None:
+        return True
+    stood = still.nudged_at - still.seen_at
+    return now - still.nudged_at >= min(max(stood, NUDGE_AGAIN), RAREST)

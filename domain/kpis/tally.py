@@ -12,7 +12,7 @@ class KpiTally:
     sends: they are in `decided`, `permanent`, `exhausted` and `by_deadline`, and in nothing else, since
     nobody tells us what became of them. `running` are claims of ours whose first round is not over,
     `running_retried` those of them with a retry; `in_review` counts claims that a person has now,
-    `by_people` those taken in a later round or by a person's word.
+    `by_people` those taken in a later round or by a person's word, not by their first send's late answer.
     """
 
     decided: int = 0

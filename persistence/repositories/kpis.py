@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, select
+from sqlalchemy import ColumnElement, Row, Select, and_, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
@@ -13,7 +13,8 @@ from domain.kpis.definitions import KpiName
 from domain.kpis.periods import Period, Span
 from domain.kpis.rounds import GivenUp
 from domain.kpis.tally import Counted, KpiTally
-from persistence.tables import claims
+from domain.submission import Accepted
+from persistence.tables import claims, submission_attempts
 from persistence.tables import first_rounds as rounds
 
 MINUTE_US = 60_000_000
@@ -41,6 +42,15 @@ def _sum(column: ColumnElement[Any]) -> ColumnElement[int]:
     return func.coalesce(func.sum(column), 0)
 
 
+BY_ITS_FIRST_SEND = exists().where(
+    submission_attempts.c.claim_id == rounds.c.claim_id,
+    submission_attempts.c.started_at < rounds.c.first_failed_at,
+    submission_attempts.c.outcome == Accepted.stored_as,
+    submission_attempts.c.undone_at.is_(None),
+)
+"""The answer that was missed came after all: no retry made it, and no person."""
+BY_PEOPLE = rounds.c.given_up.is_not(None) | ~BY_ITS_FIRST_SEND
+"""Of those that are taken and not in their first round: what was given up is a person's, in review."""
 ROUNDS: Mapping[str, ColumnElement[int]] = {
     "decided": func.count(),
     "elsewhere": _number(~OURS),
@@ -59,7 +69,7 @@ STATES: Mapping[str, ColumnElement[int]] = {
     "running": _number(IS_RUNNING),
     "running_retried": _number(IS_RUNNING & rounds.c.is_retried),
     "in_review": _number(claims.c.state == ClaimState.IN_REVIEW),
-    "by_people": _number(claims.c.state == ClaimState.ACCEPTED),
+    "by_people": _number((claims.c.state == ClaimState.ACCEPTED) & BY_PEOPLE),
 }
 """What a claim's row says of those that were not taken in their first round."""
 

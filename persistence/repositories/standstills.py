@@ -1,10 +1,11 @@
 """What is past its time by its own row, and what of that was found to stand still."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, delete, func, or_, select, tuple_
+from sqlalchemy import Column, ColumnElement, Row, delete, exists, func, or_, select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
@@ -15,9 +16,28 @@ from persistence.database.rows import row_of
 from persistence.tables import claims, mails, standing_still
 
 IN_A_JOB = (ClaimState.SUBMITTING, ClaimState.FAILED)
+ENDED_BY_PEOPLE = (ClaimState.CANCELLED, ClaimState.WRITTEN_OFF)
 CLAIM_KINDS = (StandingKind.WAIT, StandingKind.JOB)
 MAIL_WAITS = timedelta(minutes=10)
 """Longer than any wait between two attempts to send a mail."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatePage:
+    """A page of what is late: of which kind, before which moment, after which of them, how many."""
+
+    kind: StandingKind
+    before: datetime
+    after: Late | None = None
+    limit: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What is late no more; `moved` says that its own row went on, and that no person ended it."""
+
+    still: Standstill
+    moved: bool
 
 
 class Standstills:
@@ -26,44 +46,16 @@ class Standstills:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def late(self, before: datetime, limit: int) -> Sequence[Late]:
-        """What should have moved before a moment of the engine's clock, the longest late first, each kind."""
-        return [
-            *await self._waits(before, limit),
-            *await self._jobs(before, limit),
-            *await self._mails(before, limit),
-        ]
-
-    async def _waits(self, before: datetime, limit: int) -> Sequence[Late]:
-        due = claims.c.next_retry_time
-        past = (claims.c.state == ClaimState.WAITING) & (due < before) & claims.c.incident.is_(None)
-        query = select(claims).where(past).order_by(due).limit(limit)
-        return [
-            Late(StandingKind.WAIT, row.claim_id, row.next_retry_time, _job(row, before))
-            for row in await self._connection.execute(query)
-        ]
-
-    async def _jobs(self, before: datetime, limit: int) -> Sequence[Late]:
-        mine = claims.c.state.in_(IN_A_JOB) & claims.c.incident.is_(None)
-        query = select(claims).where(mine, claims.c.job_until < before).order_by(claims.c.job_until)
-        return [
-            Late(StandingKind.JOB, row.claim_id, row.job_until, _job(row, before))
-            for row in await self._connection.execute(query.limit(limit))
-        ]
-
-    async def _mails(self, before: datetime, limit: int) -> Sequence[Late]:
-        """Those that are being sent, or should have been tried again; one in its queue is not late yet.
-
-        One whose day is over dies by the look that finds lost mail.
-        """
-        tried = or_(mails.c.sending_until.is_not(None), mails.c.last_failure_at < before - MAIL_WAITS)
-        alive = (mails.c.state == MailState.PENDING) & (mails.c.expires_at > before)
-        late = alive & (mails.c.job_until < before) & tried
-        query = select(mails).where(late).order_by(mails.c.job_until).limit(limit)
-        return [
-            Late(StandingKind.MAIL, row.outbox_id, row.job_until, _job(row, before))
-            for row in await self._connection.execute(query)
-        ]
+    async def late(self, page: LatePage) -> Sequence[Late]:
+        """What should have moved before a moment of the engine's clock, the longest late first."""
+        kind = _KINDS[page.kind]
+        job = (kind.job_key, kind.job_retries, kind.job_until)
+        query = select(kind.subject.label("subject"), kind.since.label("since"), *job)
+        query = query.where(kind.is_late(page.before)).order_by(kind.since, kind.subject).limit(page.limit)
+        if page.after is not None:
+            query = query.where(_follows(kind, page.after))
+        rows = await self._connection.execute(query)
+        return [Late(page.kind, row.subject, row.since, _job(row, page.before)) for row in rows]
 
     async def last_move(self, since: datetime) -> datetime | None:
         """When a claim was last worked on, or a mail left, if any was since a moment."""
@@ -74,21 +66,47 @@ class Standstills:
         moments = [moment for moment in (moved, await self._connection.scalar(left)) if moment]
         return max(moments, default=None)
 
-    async def lock_all(self) -> Mapping[tuple[StandingKind, str], Standstill]:
-        """All that was found so far, ours alone until the transaction ends."""
-        query = select(standing_still).order_by(*standing_still.primary_key.columns).with_for_update()
-        found = [_read(row) for row in await self._connection.execute(query)]
-        return {one.key: one for one in found}
+    async def quiet_since(self) -> datetime | None:
+        """The earliest moment at which something that is known was seen, or last nudged."""
+        return await self._connection.scalar(
+            select(func.min(func.coalesce(standing_still.c.nudged_at, standing_still.c.seen_at)))
+        )
+
+    async def lock(self, kind: StandingKind, subjects: Collection[str]) -> Mapping[str, Standstill]:
+        """What is known of these, ours alone until the transaction ends."""
+        mine = among(self._connection, standing_still.c.subject, subjects)
+        query = select(standing_still).where(standing_still.c.kind == kind, mine)
+        rows = await self._connection.execute(query.order_by(standing_still.c.subject).with_for_update())
+        return {row.subject: _read(row) for row in rows}
+
+    async def gone(self, before: datetime, limit: int) -> Sequence[Gone]:
+        """Some of those that are late no more, or since another moment, ours alone."""
+        found: list[Gone] = []
+        for kind, rows in _KINDS.items():
+            same = rows.subject == standing_still.c.subject
+            stays = exists().where(same, rows.since == standing_still.c.since, rows.is_late(before))
+            moved = exists().where(same, rows.has_moved).label("moved")
+            query = select(standing_still, moved).where(standing_still.c.kind == kind, ~stays)
+            gone = await self._connection.execute(query.limit(limit).with_for_update(of=standing_still))
+            found.extend(Gone(_read(row), bool(row.moved)) for row in gone)
+        return found
 
     async def keep(self, found: Iterable[Standstill]) -> None:
         """Write down what was found, in the place of what was known of it."""
         new = insert_into(self._connection, standing_still)
         keys = standing_still.primary_key.columns
-        changes = {one.name: new.excluded[one.name] for one in standing_still.c if one.name not in keys}
+        changes = {one.key: new.excluded[one.key] for one in standing_still.c if one.key not in keys}
         if rows := [row_of(one) for one in found]:
             await self._connection.execute(
                 new.on_conflict_do_update(index_elements=list(keys), set_=changes), rows
             )
+
+    async def nudged(self, taken: Collection[Standstill], at: datetime) -> None:
+        """The engine took these nudges; who has gone on by now is not brought back."""
+        if taken:
+            known, keys = standing_still.c, [one.key for one in taken]
+            mine = tuple_(known.kind, known.subject).in_(keys) & (known.nudged_at == at)
+            await self._connection.execute(update(standing_still).where(mine).values(nudges=known.nudges + 1))
 
     async def forget(self, gone: Collection[tuple[StandingKind, str]]) -> None:
         """They have gone on."""
@@ -112,7 +130,80 @@ class Standstills:
 _CONFIRMED: ColumnElement[bool] = standing_still.c.confirmed_at.is_not(None)
 
 
-def _job(row: Row[Any], before: datetime) -> HeldJob | None:
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows in which one kind is found: whose it is, since when, and when it is late or has moved."""
+
+    subject: Column[str]
+    since: Column[datetime]
+    is_late: Callable[[datetime], ColumnElement[bool]]
+    has_moved: ColumnElement[bool]
+
+    @property
+    def job_key(self) -> ColumnElement[int]:
+        return self.subject.table.c.job_key
+
+    @property
+    def job_retries(self) -> ColumnElement[int]:
+        return self.subject.table.c.job_retries
+
+    @property
+    def job_until(self) -> ColumnElement[datetime]:
+        return self.subject.table.c.job_until
+
+
+def _waits(before: datetime) -> ColumnElement[bool]:
+    past = (claims.c.state == ClaimState.WAITING) & (claims.c.next_retry_time < before)
+    return past & claims.c.incident.is_(None)
+
+
+def _jobs(before: datetime) -> ColumnElement[bool]:
+    mine = claims.c.state.in_(IN_A_JOB) & claims.c.incident.is_(None)
+    return mine & (claims.c.job_until < before)
+
+
+def _mails(before: datetime) -> ColumnElement[bool]:
+    """Those that are being sent, or should have been tried again; one in its queue is not late yet.
+
+    One whose day is over dies by the look that finds lost mail.
+    """
+    tried = or_(mails.c.sending_until.is_not(None), mails.c.last_failure_at < before - MAIL_WAITS)
+    alive = (mails.c.state == MailState.PENDING) & (mails.c.expires_at > before)
+    return alive & (mails.c.job_until < before) & tried
+
+
+def _left(states: Collection[ClaimState], since: Column[datetime]) -> ColumnElement[bool]:
+    """Whether a claim is in none of the states any more, or in one anew; no person ended it."""
+    anew = since.is_distinct_from(standing_still.c.since)
+    return claims.c.state.not_in(ENDED_BY_PEOPLE) & or_(claims.c.state.not_in(states), anew)
+
+
+_KINDS: Mapping[StandingKind, _Rows] = {
+    StandingKind.WAIT: _Rows(
+        claims.c.claim_id,
+        claims.c.next_retry_time,
+        _waits,
+        _left((ClaimState.WAITING,), claims.c.next_retry_time),
+    ),
+    StandingKind.JOB: _Rows(
+        claims.c.claim_id, claims.c.job_until, _jobs, _left(IN_A_JOB, claims.c.job_until)
+    ),
+    StandingKind.MAIL: _Rows(
+        mails.c.outbox_id,
+        mails.c.job_until,
+        _mails,
+        or_(mails.c.state == MailState.SENT, mails.c.job_until.is_distinct_from(standing_still.c.since)),
+    ),
+}
+
+
+def _follows(kind: _Rows, place: Late) -> ColumnElement[bool]:
+    later = kind.since > place.since
+    same = (kind.since == place.since) & (kind.subject > place.subject)
+    return (kind.since >= place.since) & (later | same)
+
+
+def _job(row: Any, before: datetime) -> HeldJob | None:
     """The job in hand, if its lock ended so long ago."""
     if row.job_key is None or row.job_until is None or row.job_until >= before:
         return None
@@ -120,4 +211,5 @@ def _job(row: Row[Any], before: datetime) -> HeldJob | None:
 
 
 def _read(row: Row[Any]) -> Standstill:
-    return Standstill(**(dict(row._mapping) | {"kind": StandingKind(row.kind)}))
+    fields = {name: row._mapping[name] for name in Standstill.__dataclass_fields__}
+    return Standstill(**(fields | {"kind": StandingKind(row.kind)}))

@@ -13,6 +13,6 @@ standing_still = Table(
     Column("since", UtcDateTime, nullable=False),
     Column("seen_at", UtcDateTime, nullable=False),
     Column("confirmed_at", UtcDateTime),
-    Column("healed_at", UtcDateTime),
-    Column("heals", Integer, nullable=False),
+    Column("healed_at", UtcDateTime, key="nudged_at"),
+    Column("heals", Integer, key="nudges", nullable=False),
 )

@@ -2,6 +2,7 @@
 
 import json
 from datetime import date, timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -59,6 +60,28 @@ async def test_the_claims_behind_a_number_are_listed(terminal: Terminal) -> None
     assert "there are more" in out
 
 
+CLAIM_FIELDS = {
+    *("claimId", "payerId", "firstFailedAt", "counts", "givenUp", "acceptedAt", "retriesSent"),
+    *("sinceFailureMicroseconds", "sinceSendMicroseconds", "state"),
+}
+
+
+@on_sqlite
+@pytest.mark.usefixtures("history")
+async def test_the_claims_behind_a_number_come_as_json_too(terminal: Terminal) -> None:
+    asked = ("kpi", *WEEK, "--claims", "permanent_errors", "--json")
+    code, out, _ = await terminal.run(*asked, "--limit", "3")
+    told = json.loads(out)
+    assert (code, told["kpi"], told["hasMore"]) == (0, "permanent_errors", True)
+    assert told["period"] == {"first": "2026-03-09", "last": "2026-03-15"}
+    assert [set(one) for one in told["claims"]] == [CLAIM_FIELDS] * 3
+    assert [one["givenUp"] for one in told["claims"] if one["counts"]] == ["PERMANENT"] * 3
+    page = (Path(__file__).parents[2] / "docs" / "kpis.md").read_text(encoding="utf-8")
+    assert {name for name in CLAIM_FIELDS if f"`{name}`" in page} == CLAIM_FIELDS
+    _, out, _ = await terminal.run("kpi", "--from", "2025-01-01", "--to", "2025-01-02", *asked[5:])
+    assert json.loads(out)["claims"] == []
+
+
 @on_sqlite
 @pytest.mark.parametrize(
     ("arguments", "why"),
@@ -66,6 +89,8 @@ async def test_the_claims_behind_a_number_are_listed(terminal: Terminal) -> None
         (("kpi", "--from", "yesterday"), "is no day"),
         (("kpi", "--from", "2026-03-09", "--to", "2026-03-01"), "is after --to"),
         (("kpi", "--from", "2900-01-01", "--to", "2900-01-02"), "lies in the future"),
+        (("kpi", "--to", "2900-01-02"), "--to 2900-01-02 lies in the future"),
+        (("kpi", "--from", "2900-01-01"), "--from 2900-01-01 lies in the future"),
         (("kpi", "--claims", "nonsense"), "nonsense"),
         (("report", "permanent", "--day", "2026-02-30"), "is no day"),
         (("report", "permanent", "--day", "2026-02-03", "--week", "2026-02-03"), "not both"),

@@ -67,11 +67,11 @@ async def test_claim_list_and_show_say_that_a_claim_stands_still_once_that_is_be
         await tx.standstills.keep([seen])
     assert "stand" not in (await terminal.run("claim", "list"))[1]
     at = NOW + timedelta(hours=1)
-    healed = replace(seen, confirmed_at=at, healed_at=at, heals=2)
-    await store.run(lambda tx: tx.standstills.keep([healed]))
+    nudged = replace(seen, confirmed_at=at, nudged_at=at, nudges=2)
+    await store.run(lambda tx: tx.standstills.keep([nudged]))
     assert "SUBMITTING (stands still)" in (await terminal.run("claim", "list"))[1]
     _, out, _ = await terminal.run("claim", "show", CLAIM)
-    assert "standing  its job's lock has ended since 2026-01-12T10:40:00+00:00; pushed on 2 times" in out
+    assert "standing  its job's lock has ended since 2026-01-12T10:40:00+00:00; nudged 2 times" in out
 
 
 async def test_claim_list_in_a_pipe_shows_every_reason_and_team_whole(

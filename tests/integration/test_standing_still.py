@@ -10,10 +10,11 @@ from structlog.testing import capture_logs
 from bpmn.names import JobType
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
+from domain.mail.mail import MailState
 from domain.observations import Observation, StandstillHealed
 from domain.payer_status import PayerLimits
 from domain.readings import Reading
-from domain.standing import HEAL_AGAIN, HeldJob, StandingKind
+from domain.standing import NUDGE_AGAIN, HeldJob, StandingKind
 from domain.submission import AnswerLost, SendResult, Submission
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
@@ -44,10 +45,13 @@ class Engine:
     woken: list[str] = field(default_factory=list)
     has_job: bool = True
     trouble: Trouble | None = None
+    breaks_at: int | None = None
 
     async def job(self, held: HeldJob) -> bool:
         if self.trouble:
             raise self.trouble
+        if held.key == self.breaks_at:
+            raise RuntimeError
         self.failed.append(held)
         return self.has_job
 
@@ -73,7 +77,8 @@ class Hospital(Scene):
         """A job as the engine hands it out: with a lock by the engine's clock."""
         variables = {"claimId": f"CLM-D-{number}", "payerId": PAYER} | given
         deadline = (self.moment + LOCK).timestamp()
-        job = Job(number, job_type, "Task", number, 3, {}, variables, deadline=deadline)
+        key = variables.pop("key", number)
+        job = Job(key, job_type, "Task", number, 3, {}, variables, deadline=deadline)
         return await self.handler(job_type).handle(job)
 
     async def is_killed_in_a_send(self, number: int = 1) -> None:
@@ -91,6 +96,11 @@ class Hospital(Scene):
     async def others_move(self, number: int = 2) -> None:
         self.moment += timedelta(seconds=1)
         await self.deliver(number)
+
+    async def story(self, claim: str = STUCK) -> list[str]:
+        """What the claim's journal says of the watch."""
+        entries = await self.store.look(lambda tx: tx.journal.of_claim(claim))
+        return [entry.event for entry in entries if entry.event.startswith("standing")]
 
     async def row(self, claim: str = STUCK) -> ClaimRow:
         found = await self.store.look(lambda tx: tx.claims.find(claim))
@@ -123,11 +133,29 @@ async def test_a_killed_workers_job_is_handed_out_again_by_its_key_at_no_cost_to
         assert await hospital.look(STEP) == 1
     assert hospital.engine.failed == [HELD]
     assert hospital.engine.woken == []
-    assert hospital.seen == [StandstillHealed(StandingKind.JOB)]
-    told = [line for line in logs if line["event"] in ("claim_stands_still", "standing_healed")]
+    told = [line for line in logs if line["event"] in ("claim_stands_still", "standing_nudged")]
     assert [(line["event"], line["claim"], line["job"]) for line in told] == [
-        ("claim_stands_still", STUCK, 1), ("standing_healed", STUCK, 1)
+        ("claim_stands_still", STUCK, 1), ("standing_nudged", STUCK, 1)
     ]  # fmt: skip
+    assert hospital.seen == []
+    assert await hospital.story() == ["standing_nudged"]
+
+
+async def test_healed_is_what_a_later_look_finds_to_have_gone_on(hospital: Hospital) -> None:
+    await hospital.is_killed_in_a_send()
+    await hospital.look(LOCK + LATE)
+    await hospital.others_move()
+    await hospital.look(STEP)
+    assert isinstance(await hospital.deliver(1), Complete)
+    with capture_logs() as logs:
+        assert await hospital.look(STEP) == 0
+    assert [(line["event"], line["claim"], line["nudges"]) for line in logs] == [
+        ("standing_healed", STUCK, 1)
+    ]
+    assert hospital.seen == [StandstillHealed(StandingKind.JOB)]
+    assert await hospital.story() == ["standing_nudged", "standing_healed"]
+    await hospital.look(STEP)
+    assert len(hospital.seen) == 1
 
 
 async def test_the_job_that_comes_again_is_sent_once_more_and_no_more(
@@ -165,43 +193,97 @@ async def test_nothing_is_done_while_nothing_moves_but_it_is_told(hospital: Hosp
     assert Reading("reenvio_standing_still", 1, {"kind": "job"}) in read
 
 
-async def test_each_is_healed_once_in_a_while_however_often_the_watch_looks(hospital: Hospital) -> None:
+async def test_each_is_nudged_once_in_a_while_however_often_the_watch_looks(hospital: Hospital) -> None:
     await hospital.is_killed_in_a_send()
     await hospital.look(LOCK + LATE)
-    looks = 2 * (HEAL_AGAIN // STEP)
+    looks = 2 * (NUDGE_AGAIN // STEP)
     for number in range(looks):
         await hospital.others_move(number + 2)
         await hospital.look(STEP)
     assert hospital.engine.failed == [HELD] * 2
 
 
-async def test_a_wait_past_its_end_is_woken_and_its_last_job_too(hospital: Hospital) -> None:
+async def waits(hospital: Hospital) -> datetime:
+    """The claim waits for its next send; until when."""
     hospital.answer = AnswerLost("TIMEOUT")
     assert isinstance(await hospital.deliver(1), Throw)
     error = {"submissionError": "TIMEOUT", "retryCount": 0}
     assert isinstance(await hospital.deliver(1, "retry-submission-backoff", **error), Complete)
-    waits = await hospital.row()
-    assert waits.state is ClaimState.WAITING
-    assert waits.job_key == 1
-    assert waits.next_retry_time
-    assert await hospital.look(waits.next_retry_time - NOW) == 0
+    row = await hospital.row()
+    assert (row.state, row.job_key) == (ClaimState.WAITING, 1)
+    assert row.next_retry_time
+    return row.next_retry_time
+
+
+async def test_a_wait_past_its_end_is_nudged_and_its_last_job_too(hospital: Hospital) -> None:
+    assert await hospital.look(await waits(hospital) - NOW) == 0
     await hospital.look(LATE)
     await hospital.others_move()
     assert await hospital.look(STEP) == 1
     assert hospital.engine.woken == [STUCK]
     assert [job.key for job in hospital.engine.failed] == [1]
-    assert "standing_healed" in [
-        line.event for line in await hospital.store.look(lambda tx: tx.journal.of_claim(STUCK))
-    ]
+    assert await hospital.story() == ["standing_nudged"]
 
 
-async def test_a_job_that_the_engine_has_no_more_is_no_heal(hospital: Hospital) -> None:
+async def test_a_wait_whose_message_found_nobody_is_not_healed(hospital: Hospital) -> None:
+    """The engine takes every message, and drops at once what correlates with nothing."""
+    await hospital.look(await waits(hospital) - NOW + LATE)
+    for number in range(4):
+        await hospital.others_move(number + 2)
+        await hospital.look(STEP)
+    assert hospital.engine.woken == [STUCK]
+    assert hospital.seen == []
+    assert await hospital.story() == ["standing_nudged"]
+    assert (await hospital.store.look(lambda tx: tx.standstills.count()))[StandingKind.WAIT] == 1
+
+
+async def test_a_wait_that_goes_on_after_its_nudge_is_healed_once(hospital: Hospital) -> None:
+    await hospital.look(await waits(hospital) - NOW + LATE)
+    await hospital.others_move()
+    await hospital.look(STEP)
+    await hospital.deliver(1, key=71, retryCount=1)
+    await hospital.look(STEP)
+    await hospital.look(STEP)
+    assert hospital.seen == [StandstillHealed(StandingKind.WAIT)]
+    assert await hospital.story() == ["standing_nudged", "standing_healed"]
+
+
+async def test_a_claim_that_a_person_ends_after_a_nudge_is_not_healed(hospital: Hospital) -> None:
+    await hospital.look(await waits(hospital) - NOW + LATE)
+    await hospital.others_move()
+    await hospital.look(STEP)
+    await hospital.store.run(lambda tx: tx.claims.move(STUCK, ClaimState.CANCELLED, now=hospital.moment))
+    await hospital.look(STEP)
+    assert hospital.seen == []
+
+
+async def test_what_cannot_be_healed_hides_nobody_and_is_counted_to_the_last(
+    hospital: Hospital, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.upkeep.standing.PAGE", 1)
+    monkeypatch.setattr("workers.upkeep.standing.MOST", 1)
+    hospital.engine.has_job = False
+    for number in range(10, 14):
+        await hospital.is_killed_in_a_send(number)
+    await hospital.look(LOCK + LATE)
+    for look in range(4):
+        await hospital.others_move(100 + look)
+        await hospital.look(STEP)
+    assert sorted(job.key for job in hospital.engine.failed) == [*range(10, 14)]
+    read = await standing_gauges(hospital.store)()
+    assert Reading("reenvio_standing_still", 4, {"kind": "job"}) in read
+
+
+async def test_a_job_that_the_engine_has_no_more_is_no_nudge(hospital: Hospital) -> None:
     await hospital.is_killed_in_a_send()
     await hospital.look(LOCK + LATE)
     await hospital.others_move()
     hospital.engine.has_job = False
     assert await hospital.look(STEP) == 0
+    await hospital.deliver(1)  # by itself
+    await hospital.look(STEP)
     assert hospital.seen == []
+    assert await hospital.story() == []
 
 
 async def test_an_engine_that_does_not_answer_is_told_and_asked_again_after_a_while(
@@ -214,7 +296,16 @@ async def test_an_engine_that_does_not_answer_is_told_and_asked_again_after_a_wh
     assert await hospital.look(STEP) == 0
     hospital.engine.trouble = None
     await hospital.others_move(3)
-    assert await hospital.look(HEAL_AGAIN) == 1
+    assert await hospital.look(NUDGE_AGAIN) == 1
+
+
+async def test_one_that_breaks_the_nudge_keeps_nobody_else_standing(hospital: Hospital) -> None:
+    for number in range(10, 13):
+        await hospital.is_killed_in_a_send(number)
+    await hospital.look(LOCK + LATE)
+    await hospital.others_move(100)
+    hospital.engine.breaks_at = 10
+    assert await hospital.look(STEP) == 2
 
 
 async def test_a_claim_on_an_incident_is_a_persons(hospital: Hospital) -> None:
@@ -235,6 +326,9 @@ async def test_a_mail_whose_sender_was_killed_is_found_and_handed_out_again(stor
     await hospital.others_move()
     assert await hospital.look(STEP) == 1
     assert hospital.engine.failed == [HELD]
+    sent = replace(begun, state=MailState.SENT, sent_at=hospital.moment, sending_until=None)
+    await store.run(lambda tx: tx.mails.save(sent))
+    await hospital.look(STEP)
     assert hospital.seen == [StandstillHealed(StandingKind.MAIL)]
 
 

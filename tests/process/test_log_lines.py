@@ -129,11 +129,14 @@ async def test_spent_retries_and_the_mail_about_them_are_told_in_the_documents_w
     spent = await written.start(1, retryCount=5)
     ended = await written.line("max_retries_exceeded", claimId=spent.id.value)
     assert (ended["level"], ended["message"]) == ("error", "Máximo de tentativas excedido")
-    failed = await written.line("mail_retry_scheduled", trace_id=ended["trace_id"])  # in its claim's trace
-    assert set(failed) == MAIL | {"event", "instance", "job", "trace_id"}
+    failed = await written.line("mail_retry_scheduled", claim=spent.id.value)
+    assert set(failed) == MAIL | IDS
+    assert failed["trace_id"] == ended["trace_id"]
     assert (failed["level"], failed["message"]) == ("warn", "Job failed, scheduling retry")
     told = {name: failed[name] for name in ("attempt", "maxAttempts", "errorCode", "isRetryable")}
     assert told == {"attempt": 1, "maxAttempts": 5, "errorCode": "421", "isRetryable": True}
     assert failed["companyId"] == "hospital"
     assert 750 <= failed["nextRetryDelay"] <= 1250
+    sent = await written.line("mail_sent", claim=spent.id.value)
+    assert (sent["companyId"], sent["jobId"]) == ("hospital", failed["jobId"])
     assert BILLING not in json.dumps(written.lines())

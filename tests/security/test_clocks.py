@@ -34,7 +34,10 @@ LIMITS = LimitsByPayer({}, PayerLimits(per_minute=None, threshold=1, needs_proof
 SECONDS = timedelta(seconds=30)
 NOBODY = Plaintext("127.0.0.1:9")
 LOCK = timedelta(minutes=10)
-TIMELY = (JobType.ANCHOR_AUDIT, JobType.APPLY_RETENTION, JobType.CLEAN_IDEMPOTENCY)
+TIMELY = (
+    *(JobType.ANCHOR_AUDIT, JobType.APPLY_RETENTION, JobType.CLEAN_IDEMPOTENCY),
+    *(JobType.SNAPSHOT_KPIS, JobType.SEND_REPORTS),
+)
 
 
 class Shifted(WallClock):

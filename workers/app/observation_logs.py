@@ -123,7 +123,7 @@ def _sent(sent: ClaimSent) -> None:
 def _mail(mail: MailAttempted) -> None:
     match mail.fate:
         case MailFate.SENT:
-            log.info("mail_sent", jobId=mail.outbox_id, lane=mail.lane, attempt=mail.attempt)
+            log.info("mail_sent", **_whose(mail), lane=mail.lane, attempt=mail.attempt)
         case MailFate.WAITS:
             delay = (mail.wait or timedelta()) // timedelta(milliseconds=1)
             again = {"nextRetryDelay": delay, "isRetryable": True}
@@ -132,17 +132,21 @@ def _mail(mail: MailAttempted) -> None:
             over = {"isRetryable": False, "cause": mail.cause}
             log.warning("mail_dead_lettered", message=MAIL_DIED, **_failed(mail), **over)
             if not mail.is_buried:
-                log.error("dead_letters_full", jobId=mail.outbox_id, advice="see `reenvio dlq stats`")
+                log.error("dead_letters_full", **_whose(mail), advice="see `reenvio dlq stats`")
         case _:
             assert_never(mail.fate)
 
 
 def _failed(mail: MailAttempted) -> dict[str, object]:
-    return {
-        "jobId": mail.outbox_id,
-        "companyId": mail.company_id,
+    return _whose(mail) | {
         "attempt": mail.attempt,
         "maxAttempts": mail.max_attempts,
         "errorCode": mail.code,
         "errorReason": mail.reason,
     }
+
+
+def _whose(mail: MailAttempted) -> dict[str, object]:
+    """The mail's ids; its claim too, for a mail may also end outside a job of its own."""
+    claim: dict[str, object] = {"claim": mail.claim_id} if mail.claim_id else {}
+    return claim | {"jobId": mail.outbox_id, "companyId": mail.company_id}

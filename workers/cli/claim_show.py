@@ -152,8 +152,8 @@ def _standing(still: Standstill | None) -> dict[str, str]:
     if still is None:
         return {}
     what = "its wait is over" if still.kind is StandingKind.WAIT else "its job's lock has ended"
-    healed = f", last {_time(still.healed_at)}" if still.healed_at else ""
-    return {"standing": f"{what} since {_time(still.since)}; pushed on {still.heals} times{healed}"}
+    last = f", last {_time(still.nudged_at)}" if still.nudged_at else ""
+    return {"standing": f"{what} since {_time(still.since)}; nudged {still.nudges} times{last}"}
 
 
 def _time(moment: datetime) -> str:

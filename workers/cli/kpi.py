@@ -1,6 +1,8 @@
 """`reenvio kpi`: the rules' indicators beside their targets, and the claims behind a number."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Annotated
@@ -36,7 +38,7 @@ Examples:
 
   reenvio kpi --payer SAUDE --json                   one payer's, for another program
 
-  reenvio kpi --claims lost_claims                   which claims are behind a number
+  reenvio kpi --claims lost_claims                   which claims are behind a number; with --json, too
 """
 FromOption = Annotated[
     date | None, typer.Option("--from", parser=read_day, metavar="DAY", help="The first day: 2026-03-01.")
@@ -53,7 +55,9 @@ def kpi(
     claims: Annotated[
         KpiName | None, typer.Option("--claims", help="List the claims behind this KPI instead.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON, exact values as fractions.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="JSON, exact values as fractions; with --claims: those claims.")
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="With --claims: at most so many.")] = 50,
 ) -> None:
     """KPIs of RN-BIL-004 and RN-BIL-005 against their targets, counted from the database."""
@@ -64,13 +68,9 @@ def kpi(
         now = await clock_here(settings, store).now()
         asked = AskedKpis(zone, now, _days(first, last, now.astimezone(zone).date()), payer)
         if claims:
-            await _tell_claims(store, asked, claims, limit)
-            return
-        card = await scorecard(store, asked)
-        if as_json:
-            tell(json.dumps(_as_json(card, asked), ensure_ascii=False, indent=2))
+            _tell_claims(await _listed(store, asked, claims, limit), asked, as_json=as_json)
         else:
-            _tell(card, asked)
+            _tell(await scorecard(store, asked), asked, as_json=as_json)
 
     with_store(go, settings)
 
@@ -82,14 +82,18 @@ def _days(first: date | None, last: date | None, today: date) -> tuple[date, dat
     if first is None and last is None:
         return None
     begin, end = first or last or today, last or today
+    if begin > today:
+        option = "--from" if first else "--to"
+        raise typer.BadParameter(f"{option} {begin} lies in the future: today is {today}")
     if begin > end:
         raise typer.BadParameter(f"--from {begin} is after --to {end}")
-    if begin > today:
-        raise typer.BadParameter(f"--from {begin} lies in the future: today is {today}")
     return begin, end
 
 
-def _tell(card: Scorecard, asked: AskedKpis) -> None:
+def _tell(card: Scorecard, asked: AskedKpis, *, as_json: bool) -> None:
+    if as_json:
+        _tell_json(_as_json(card, asked))
+        return
     whose = f" at payer {operator_text(asked.payer_id, 64)}" if asked.payer_id else ""
     if card.is_empty:
         names = " and ".join(period.name for period, _ in card.tallies)
@@ -131,17 +135,34 @@ def _beside(tally: KpiTally) -> str:
     return ", ".join(parts + ([elsewhere] if tally.elsewhere else []))
 
 
-async def _tell_claims(store: Store, asked: AskedKpis, name: KpiName, limit: int) -> None:
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The claims behind a KPI in a period, as many as were asked for, and whether there are more."""
+
+    kpi: Kpi
+    period: Period
+    claims: Sequence[ClaimBehind]
+    has_more: bool
+
+
+async def _listed(store: Store, asked: AskedKpis, name: KpiName, limit: int) -> Listed:
     [wanted] = [one for one in KPIS if one.name is name]
     period = asked.period(wanted.frequency)
     found = await store.look(lambda tx: tx.kpis.behind(name, period, asked.payer_id, limit + 1))
-    if not found:
-        tell(f"No claims are behind {name} in {period.name}.")
+    return Listed(wanted, period, found[:limit], len(found) > limit)
+
+
+def _tell_claims(listed: Listed, asked: AskedKpis, *, as_json: bool) -> None:
+    if as_json:
+        _tell_json(_listed_json(listed, asked))
         return
-    tell(f"{wanted.title}, {period.name}: {wanted.formula}")
-    print_table(BEHIND, [_claim(one, asked) for one in found[:limit]])
-    if len(found) > limit:
-        tell(f"The first {limit}; there are more: see --limit, --payer, --from, --to.")
+    if not listed.claims:
+        tell(f"No claims are behind {listed.kpi.name} in {listed.period.name}.")
+        return
+    tell(f"{listed.kpi.title}, {listed.period.name}: {listed.kpi.formula}")
+    print_table(BEHIND, [_claim(one, asked) for one in listed.claims])
+    if listed.has_more:
+        tell(f"The first {len(listed.claims)}; there are more: see --limit, --payer, --from, --to.")
 
 
 def _claim(one: ClaimBehind, asked: AskedKpis) -> tuple[str, ...]:
@@ -155,6 +176,39 @@ def _claim(one: ClaimBehind, asked: AskedKpis) -> tuple[str, ...]:
 
 def _seconds(microseconds: int) -> str:
     return told(Fraction(microseconds, MICROSECONDS), Unit.SECONDS)
+
+
+def _tell_json(told: dict[str, object]) -> None:
+    tell(json.dumps(told, ensure_ascii=False, indent=2))
+
+
+def _listed_json(listed: Listed, asked: AskedKpis) -> dict[str, object]:
+    return {
+        "kpi": listed.kpi.name.value,
+        "title": listed.kpi.title,
+        "formula": listed.kpi.formula,
+        "payer": asked.payer_id,
+        "zone": str(asked.zone),
+        "period": {"first": str(listed.period.first), "last": str(listed.period.last)},
+        "hasMore": listed.has_more,
+        "claims": [_claim_json(one, asked) for one in listed.claims],
+    }
+
+
+def _claim_json(one: ClaimBehind, asked: AskedKpis) -> dict[str, object]:
+    accepted = one.accepted_at.astimezone(asked.zone).isoformat() if one.accepted_at else None
+    return {
+        "claimId": one.claim_id,
+        "payerId": one.payer_id,
+        "firstFailedAt": one.first_failed_at.astimezone(asked.zone).isoformat(),
+        "counts": bool(one.counts),
+        "givenUp": one.given_up,
+        "acceptedAt": accepted,
+        "retriesSent": one.retries_sent,
+        "sinceFailureMicroseconds": one.since_failure_us,
+        "sinceSendMicroseconds": one.since_send_us,
+        "state": one.state,
+    }
 
 
 def _as_json(card: Scorecard, asked: AskedKpis) -> dict[str, object]:

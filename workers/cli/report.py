@@ -79,7 +79,7 @@ def _period(kind: ReportKind, given: tuple[date | None, date | None], now: datet
 
 
 def _tell(made: Report, asked: AskedReport, settings: Settings) -> None:
-    tell(f"== {made.kind}: {made.period.name} ({made.number})")
+    tell(f"== {made.kind}: {asked.words.period(made.period)} ({made.number})")
     if not made.tables:
         tell(asked.words.nothing)
     for table in made.tables:
@@ -102,6 +102,7 @@ def _as_json(made: Report) -> dict[str, object]:
         "first": str(made.period.first),
         "last": str(made.period.last),
         "number": made.number,
+        "decisions": made.decisions,
         "notes": list(made.notes),
         "tables": [
             {"title": table.title, "columns": list(table.head), "rows": [list(row) for row in table.rows]}

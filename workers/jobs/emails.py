@@ -119,7 +119,7 @@ def send_email(services: Services) -> JobHandler:
     time_limit = services.mail.time_limit if services.mail else timedelta(seconds=30)
     return JobHandler(
         type=JobType.SEND_EMAIL,
-        variables=SendInput.names(),
+        variables=(*SendInput.names(), Variable.CLAIM_ID),  # whose line it is, in the log and the trace
         handle=typed(SendInput, handle),
         lock=time_limit + LOCK_MARGIN,
         time_limit=time_limit,

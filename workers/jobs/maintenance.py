@@ -137,7 +137,7 @@ def snapshot_kpis(services: Services) -> JobHandler:
     async def take(now: datetime) -> int:
         return await take_snapshot(services.store, services.policy().zone, now)
 
-    return _maintenance(JobType.SNAPSHOT_KPIS, services, take)
+    return _timely(JobType.SNAPSHOT_KPIS, services, take)
 
 
 def send_reports(services: Services) -> JobHandler:
@@ -148,11 +148,11 @@ def send_reports(services: Services) -> JobHandler:
             return 0
         return await ReportMail(services.store, services.mail, services.policy().zone).send_due(now)
 
-    return _maintenance(JobType.SEND_REPORTS, services, send)
+    return _timely(JobType.SEND_REPORTS, services, send)
 
 
 def _timely(job_type: JobType, services: Services, work: Work) -> JobHandler:
-    """Work that seals or removes by the time: it fails, and does nothing, while clocks disagree."""
+    """Work that seals, counts or removes by the time: it fails, and does nothing, while clocks disagree."""
     handler = _maintenance(job_type, services, work)
     lock = services.limits.applied_to(handler).lock
 

@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from domain.lifecycle_events import EmailDeadLetteredEvent, EmailSentEvent
-from domain.mail.mail import Mail
+from domain.mail.mail import Mail, MailState
+from domain.mail.names import DEAD_LETTER_QUEUE, QUEUE
 from persistence.repositories.facts import fact, mail_chain
 from persistence.repositories.outbox import OutboxEvent
 
@@ -12,7 +13,14 @@ def sent_fact(mail: Mail) -> OutboxEvent:
     """That a server took the mail."""
     at = mail.sent_at or mail.enqueued_at
     event = EmailSentEvent(
-        mail.outbox_id, mail.company_id, mail.claim_id or None, mail.template, mail.attempts, at
+        outbox_id=mail.outbox_id,
+        company_id=mail.company_id,
+        claim_id=mail.claim_id or None,
+        template=mail.template,
+        attempts=mail.attempts,
+        sent_at=at,
+        queue=QUEUE,
+        status=MailState.SENT,
     )
     return fact(event, mail_chain(mail.outbox_id, mail.claim_id), at, mail.outbox_id, mail.round)
 
@@ -29,5 +37,8 @@ def died_fact(mail: Mail, now: datetime) -> OutboxEvent:
         error_reason=mail.last_failure_reason,
         is_kept=mail.dead_lettered_at is not None,
         dead_lettered_at=now,
+        queue=QUEUE,
+        dead_letter_queue=DEAD_LETTER_QUEUE,
+        status=MailState.FAILED,
     )
     return fact(event, mail_chain(mail.outbox_id, mail.claim_id), now, mail.outbox_id, mail.round)

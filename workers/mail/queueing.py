@@ -92,7 +92,7 @@ class MailQueue:
             Variable.OUTBOX_ID: mail.outbox_id,
             Variable.LANE: mail.lane,
             Variable.COMPANY_ID: mail.company_id,
-        }
+        } | ({Variable.CLAIM_ID: mail.claim_id} if mail.claim_id else {})
         message = ProcessMessage(Message.EMAIL_QUEUED, mail.outbox_id, variables, KEEP, mail.start_id)
         try:
             await self.publish(message)

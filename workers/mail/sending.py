@@ -32,6 +32,7 @@ from persistence.database.trouble import DatabaseError
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store, Transaction
+from workers.claims.claim_ids import outward_id
 from workers.mail.facts import died_fact, sent_fact
 from workers.mail.queueing import AT_ONCE, LEFT_BEHIND, MailQueue, MailRequest
 from workers.mail.recipients import OtherGroup
@@ -237,6 +238,7 @@ class MailSender:
             seconds=seconds,
             code=mail.last_failure_code if failed else None,
             reason=mail.last_failure_reason if failed else None,
+            claim_id=outward_id(self.cipher, mail.claim_id) if mail.claim_id else None,
         )
 
 

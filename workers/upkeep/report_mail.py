@@ -72,7 +72,7 @@ def _content(report: Report, asked: AskedReport, group: str) -> MailContent:
     words = LANGUAGES[asked.language]
     notes = " ".join(report.notes) if report.tables else words.nothing
     data = {
-        "period": report.period.name,
+        "period": words.period(report.period),
         "number": str(report.number),
         "group": words.teams[group],
         "notes": notes,

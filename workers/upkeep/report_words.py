@@ -1,17 +1,23 @@
 """The words of control reports, in the hospital's language and in English."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
+
+from domain.kpis.periods import Period
 
 Words = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class ReportWords:
-    """What reports say: titles and columns by name, teams and causes, and how decimals are written."""
+    """What reports say: titles and columns by name, teams, causes and states, and how numbers and days are
+    written; `run` is a run of days, and a state without a word stays as it is.
+    """
 
     point: str
+    day: str
+    run: str
     nothing: str
     more: str
     given_up: tuple[str, ...]
@@ -22,10 +28,18 @@ class ReportWords:
     causes: Words
     met: Mapping[bool | None, str]
     kpis: Words | None = None
+    states: Words = field(default_factory=dict)
+
+    def period(self, period: Period) -> str:
+        """Its day, or its first and last day."""
+        first, last = format(period.first, self.day), format(period.last, self.day)
+        return first if period.days == 1 else self.run.format(first=first, last=last)
 
 
 PORTUGUESE = ReportWords(
     point=",",
+    day="%d/%m/%Y",
+    run="{first} a {last}",
     nothing="Nada a relatar no período.",
     more="Há mais {number}: reenvio report {kind} {option} --limit 100000",
     given_up=("Cobrança", "Operadora", "Quando", "Erro", "Causa", "Tentativas", "Equipe", "Situação"),
@@ -45,6 +59,7 @@ PORTUGUESE = ReportWords(
             "open": "Em aberto",
             "people": "Recuperadas por pessoas",
             "number": "Cobranças",
+            "decisions": "Decisões",
             "error": "Erro",
         }
     ),
@@ -61,9 +76,23 @@ PORTUGUESE = ReportWords(
     ),
     causes=MappingProxyType({"RETRIES": "tentativas", "DEADLINE": "prazo"}),
     met=MappingProxyType({True: "sim", False: "NÃO", None: "-"}),
+    states=MappingProxyType(
+        {
+            "RECEIVED": "Recebida",
+            "SUBMITTING": "Enviando",
+            "FAILED": "Falhou",
+            "WAITING": "Aguardando reenvio",
+            "IN_REVIEW": "Em revisão",
+            "ACCEPTED": "Aceita",
+            "CANCELLED": "Cancelada",
+            "WRITTEN_OFF": "Baixada",
+        }
+    ),
 )
 ENGLISH = ReportWords(
     point=".",
+    day="%Y-%m-%d",
+    run="{first}..{last}",
     nothing="Nothing to report in this period.",
     more="There are {number} more: reenvio report {kind} {option} --limit 100000",
     given_up=("Claim", "Payer", "When", "Error", "Cause", "Attempts", "Team", "State"),
@@ -83,6 +112,7 @@ ENGLISH = ReportWords(
             "open": "Open",
             "people": "Recovered by people",
             "number": "Claims",
+            "decisions": "Decisions",
             "error": "Error",
         }
     ),

@@ -49,13 +49,17 @@ TERMS: Mapping[ReportKind, ReportTerms] = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report: how many claims or failures it is about, and its tables; none of them names a patient."""
+    """A report: how many claims or failures it is about, and its tables; none of them names a patient.
+
+    A claim may be given up more than once in a period: `number` are claims, `decisions` what was decided.
+    """
 
     kind: ReportKind
     period: Period
     number: int
     tables: tuple[MailTable, ...]
     notes: tuple[str, ...] = ()
+    decisions: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,25 +95,31 @@ async def _given_up(tx: Transaction, asked: AskedReport) -> Report:
     shown = found[: asked.limit]
     teams = await tx.reviews.teams([one.claim_id for one in shown]) if shown else {}
     tables = (_kinds(found, asked.words), _claims(shown, teams, asked)) if found else ()
-    return Report(asked.kind, asked.period, len(found), tables, tuple(_left_out(len(found), asked)))
+    notes = (f"{asked.words.titles['decisions']}: {len(found)}.", *_left_out(len(found), asked))
+    claims = len({one.claim_id for one in found})
+    return Report(asked.kind, asked.period, claims, tables, notes, len(found))
 
 
 def _kinds(found: Sequence[GivenUpClaim], words: ReportWords) -> MailTable:
-    counts = Counter((one.category, words.causes.get(one.cause or "", NONE)) for one in found)
-    rows = tuple((kind, cause, str(number)) for (kind, cause), number in counts.most_common())
-    head = words.titles["error"], words.given_up[4], words.titles["number"]
-    return MailTable(words.titles["category"], head, rows)
+    kinds = Counter((one.category, words.causes.get(one.cause or "", NONE), one.claim_id) for one in found)
+    claims, decisions = Counter(key[:2] for key in kinds), Counter[tuple[str, str]]()
+    for (kind, cause, _), number in kinds.items():
+        decisions[kind, cause] += number
+    rows = tuple((*key, str(number), str(decisions[key])) for key, number in claims.most_common())
+    titles = words.titles
+    head = titles["error"], words.given_up[4], titles["number"], titles["decisions"]
+    return MailTable(titles["category"], head, rows)
 
 
 def _claims(shown: Sequence[GivenUpClaim], teams: Mapping[str, str], asked: AskedReport) -> MailTable:
     words, zone = asked.words, asked.period.zone
 
     def cells(one: GivenUpClaim) -> tuple[str, ...]:
-        when = f"{one.decided_at.astimezone(zone):%Y-%m-%d %H:%M}"
+        when = format(one.decided_at.astimezone(zone), f"{words.day} %H:%M")
         team = words.teams.get(teams.get(one.claim_id, ""), NONE)
         cause = words.causes.get(one.cause or "", NONE)
         head = one.claim_id, one.payer_id or NONE, when, one.category
-        return *head, cause, str(one.retry_count), team, one.state or NONE
+        return *head, cause, str(one.retry_count), team, words.states.get(one.state or "", one.state or NONE)
 
     rows = tuple(map(cells, shown))
     return MailTable(words.titles["claims"], words.given_up, rows, has_claims=True)

@@ -1,14 +1,18 @@
-"""The watch: finds what is past its time while others move, and has the engine hand it out again.
+"""The watch: finds what is past its time while others move, and nudges the engine to set it going.
 
 Zeebe 8.6.0 was seen to forget some locks and timers until it starts again. A job of ours is known by its key:
 failed by it, with the retries that it has, it is handed out anew. A wait is woken by the message that a
 person's `retry-now` is. Both are harmless where the claim has moved meanwhile: the engine drops them, and a
 job that is handed out while somebody works on it is told apart as any other redelivery is.
+
+The engine does not say whether a message found its wait. So a nudge is told as a nudge, and what a later
+look finds to have gone on is healed.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from heapq import nsmallest
 
 import structlog
 
@@ -16,14 +20,27 @@ from bpmn.names import Message
 from domain.errors import Trouble
 from domain.observations import Observe, StandstillHealed, nobody_watches
 from domain.readings import ReadGauges, Reading
-from domain.standing import LATE_AFTER, HeldJob, Late, Look, StandingKind, Standstill, judge
+from domain.standing import (
+    LATE_AFTER,
+    HeldJob,
+    Late,
+    Look,
+    StandingKind,
+    Standstill,
+    is_due,
+    is_healed,
+    judge,
+)
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.messages import ProcessMessage
 from persistence.repositories.journal import JournalNote
+from persistence.repositories.standstills import LatePage
 from persistence.store import Store, Transaction
 
+PAGE = 500
 MOST = 500
-"""So many of each kind are looked at in one run, the longest late first."""
+"""So many are nudged at one look: those that never were first, then those whose last nudge is longest ago."""
+NEVER = datetime.min.replace(tzinfo=UTC)
 FORGOTTEN = "The lock of this job ended, and nobody got it: handed out again, at no cost to its retries."
 GAUGE = "reenvio_standing_still"
 NOT_IN_HAND = "the engine has no such job in anybody's hands"
@@ -59,6 +76,30 @@ def nudges_by(commands: ZeebeCommands) -> Nudges:
 
 
 @dataclass(frozen=True, slots=True)
+class Happened:
+    """What a claim's story calls it, and how it says it of a wait and of a job."""
+
+    event: str
+    words: Mapping[StandingKind, str]
+
+
+NUDGED = Happened(
+    "standing_nudged",
+    {
+        StandingKind.WAIT: "the engine was asked to end its wait",
+        StandingKind.JOB: "the engine was asked to hand its job out again",
+    },
+)
+HEALED = Happened(
+    "standing_healed",
+    {
+        StandingKind.WAIT: "its wait ended after a nudge",
+        StandingKind.JOB: "its job went on after a nudge",
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """What is late, and what one look made of it."""
 
@@ -68,8 +109,16 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """What stands still no more, and whether a nudge has healed it."""
+
+    still: Standstill
+    is_healed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class StandingWatch:
-    """Looks every few minutes; acts on each claim at most once in a while, and only while others move."""
+    """Looks every few minutes; nudges each at most once in a while, and only while others move."""
 
     store: Store
     nudges: Nudges = field(default_factory=Nudges)
@@ -77,44 +126,64 @@ class StandingWatch:
     late_after: timedelta = LATE_AFTER
 
     async def look(self, now: datetime) -> int:
-        """Find what stands still, tell it, and heal it; how much was healed.
+        """Tell what was healed, find what stands still, and nudge it; how many nudges the engine took.
 
-        That it is healed is written down before: whoever dies here leaves it for the next time.
+        That it is nudged is written down before: whoever dies here leaves it for the next time.
         """
-        found = await self.store.run(lambda tx: self._found(tx, now))
+        await self._forget_gone(now)
+        due = await self._due(await self.store.look(lambda tx: _looked(tx, now)))
+        begun = [replace(one.after, nudged_at=now) for one in due]
+        await self.store.run(lambda tx: tx.standstills.keep(begun))
+        taken = [one for one in due if await self._is_nudged(one)]
+        await self.store.run(lambda tx: _keep_nudges(tx, taken, now))
+        return len(taken)
+
+    async def _forget_gone(self, now: datetime) -> None:
+        while gone := await self.store.run(lambda tx: self._gone(tx, now)):
+            for one in gone:
+                if one.is_healed:
+                    log.warning("standing_healed", **_named(one.still), nudges=one.still.nudges)
+                    self.observe(StandstillHealed(one.still.kind))
+
+    async def _gone(self, tx: Transaction, now: datetime) -> Sequence[Left]:
+        found = await tx.standstills.gone(now - self.late_after, PAGE)
+        gone = [Left(one.still, one.moved and is_healed(one.still, now)) for one in found]
+        await tx.standstills.forget([one.still.key for one in gone])
+        await tx.journal.write_several(_notes((one.still for one in gone if one.is_healed), HEALED, now))
+        return gone
+
+    async def _due(self, look: Look) -> Sequence[Found]:
+        """All that is late is looked at, page by page; of what is due, those whose turn it is."""
+        due: list[Found] = []
+        for kind in StandingKind:
+            page = LatePage(kind, look.now - self.late_after, limit=PAGE)
+            while found := await self._page(page, look):
+                due = nsmallest(MOST, [*due, *(one for one in found if is_due(one.after, look))], _turn)
+                page = replace(page, after=found[-1].late)
+        return due
+
+    async def _page(self, page: LatePage, look: Look) -> Sequence[Found]:
+        found = await self.store.run(lambda tx: _judged(tx, page, look))
         for one in found:
-            _tell(one, now)
-        healed = [one for one in found if one.after.healed_at == now and await self._is_healed(one)]
-        if notes := [_note(one, now) for one in healed if one.late.kind is not StandingKind.MAIL]:
-            await self.store.run(lambda tx: tx.journal.write_several(notes))
-        return len(healed)
+            if one.after.confirmed_at == look.now:
+                log.warning("claim_stands_still", **_told(one.late), others_move=one.others_move)
+        return found
 
-    async def _found(self, tx: Transaction, now: datetime) -> Sequence[Found]:
-        late = await tx.standstills.late(now - self.late_after, MOST)
-        known = await tx.standstills.lock_all()
-        since = min((one.healed_at or one.seen_at for one in known.values()), default=now)
-        look = Look(now, await tx.standstills.last_move(since) if known else None)
-        after = [judge(one, known.get((one.kind, one.subject)), look) for one in late]
-        await tx.standstills.forget(sorted({*known} - {one.key for one in after}))
-        await tx.standstills.keep(one for one in after if known.get(one.key) != one)
-        pairs = zip(late, after, strict=True)
-        return [Found(one, then, _others_move(then, look)) for one, then in pairs]
-
-    async def _is_healed(self, found: Found) -> bool:
-        """Whether the engine took it; a claim that has gone on by itself is nobody's to heal."""
+    async def _is_nudged(self, found: Found) -> bool:
+        """Whether the engine took it; a claim that has gone on by itself is nobody's to nudge."""
         late = found.late
         try:
             was_handed_out = late.job is not None and await self.nudges.job(late.job)
             if late.kind is StandingKind.WAIT:
                 await self.nudges.wait(late.subject)
-        except Trouble as trouble:
-            log.warning("standing_not_healed", **_named(late), why=str(trouble))
+        except Exception as error:  # of one: the others are nudged all the same
+            why = str(error) if isinstance(error, Trouble) else type(error).__name__
+            log.warning("standing_not_nudged", **_told(late), why=why)
             return False
         if not was_handed_out and late.kind is not StandingKind.WAIT:
-            log.warning("standing_not_healed", **_named(late), why=NOT_IN_HAND)
+            log.warning("standing_not_nudged", **_told(late), why=NOT_IN_HAND)
             return False
-        log.warning("standing_healed", **_named(late), heals=found.after.heals)
-        self.observe(StandstillHealed(late.kind))
+        log.warning("standing_nudged", **_told(late), nudges=found.after.nudges + 1)
         return True
 
 
@@ -128,25 +197,49 @@ def standing_gauges(store: Store) -> ReadGauges:
     return read
 
 
+async def _looked(tx: Transaction, now: datetime) -> Look:
+    since = await tx.standstills.quiet_since()
+    return Look(now, await tx.standstills.last_move(since) if since else None)
+
+
+async def _judged(tx: Transaction, page: LatePage, look: Look) -> Sequence[Found]:
+    late = await tx.standstills.late(page)
+    known = await tx.standstills.lock(page.kind, [one.subject for one in late]) if late else {}
+    after = [judge(one, known.get(one.subject), look) for one in late]
+    await tx.standstills.keep(one for one in after if known.get(one.subject) != one)
+    return [Found(one, then, _others_move(then, look)) for one, then in zip(late, after, strict=True)]
+
+
+async def _keep_nudges(tx: Transaction, taken: Sequence[Found], now: datetime) -> None:
+    await tx.standstills.nudged([one.after for one in taken], now)
+    await tx.journal.write_several(_notes((one.after for one in taken), NUDGED, now))
+
+
+def _turn(found: Found) -> tuple[datetime, datetime]:
+    return found.after.nudged_at or NEVER, found.late.since
+
+
 def _others_move(after: Standstill, look: Look) -> bool:
     return look.moved_at is not None and look.moved_at > after.seen_at
 
 
-def _tell(found: Found, now: datetime) -> None:
-    """Once when it is believed, and again whenever it is healed."""
-    after = found.after
-    if now in (after.confirmed_at, after.healed_at):
-        log.warning("claim_stands_still", **_named(found.late), others_move=found.others_move)
+def _named(still: Standstill | Late) -> dict[str, object]:
+    subject = "mail" if still.kind is StandingKind.MAIL else "claim"
+    return {"kind": still.kind.value, subject: still.subject, "since": still.since.isoformat()}
 
 
-def _named(late: Late) -> dict[str, object]:
-    subject = "mail" if late.kind is StandingKind.MAIL else "claim"
-    told = {"kind": late.kind.value, subject: late.subject, "since": late.since.isoformat()}
-    return told | ({"job": late.job.key} if late.job else {})
+def _told(late: Late) -> dict[str, object]:
+    return _named(late) | ({"job": late.job.key} if late.job else {})
 
 
-def _note(found: Found, now: datetime) -> JournalNote:
-    late = found.late
-    since = late.since.isoformat(timespec="seconds")
-    what = "woken from its wait" if late.kind is StandingKind.WAIT else "its job was handed out again"
-    return JournalNote(late.subject, now, "standing_healed", f"stood still since {since}: {what}")
+def _notes(found: Iterable[Standstill], what: Happened, now: datetime) -> Sequence[JournalNote]:
+    """What claims' stories say of it; a mail has none."""
+    return [
+        JournalNote(one.subject, now, what.event, f"{_stood(one)}: {what.words[one.kind]}")
+        for one in found
+        if one.kind in what.words
+    ]
+
+
+def _stood(still: Standstill) -> str:
+    return f"stood still since {still.since.isoformat(timespec='seconds')}"

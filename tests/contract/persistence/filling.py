@@ -53,7 +53,7 @@ def tables(connection: Connection) -> Sequence[Table]:
 def fill(connection: Connection, into: Table, numbers: Iterable[int]) -> None:
     """Put one row for each number into a table."""
     columns = [column for column in into.columns if not _counts_by_itself(column)]
-    rows = [{column.name: _value(column, n) for column in columns} for n in numbers]
+    rows = [{column.key: _value(column, n) for column in columns} for n in numbers]
     connection.execute(insert(into), rows)
 
 

@@ -91,6 +91,35 @@ async def test_the_claims_behind_a_number_are_as_many_as_it_says(history: Store)
                 assert sum(one.counts for one in behind) == kpi.measure(counted).numerator, kpi.name
 
 
+async def test_recovered_by_people_is_not_a_first_send_whose_answer_came_late(
+    store: Store, database: AsyncEngine
+) -> None:
+    at = BEGIN + timedelta(days=3)
+
+    def story(number: int, *sent: Sent, end: str | None = None) -> Story:
+        told = Story(f"CLM-998-{number}", PAYERS[0], "ACCEPTED")
+        told.decided, told.sent = [Decided(at, 0, end)], list(sent)
+        return told
+
+    hour = timedelta(hours=1)
+    taken_late = Sent(at - hour, at + hour, "ACCEPTED")
+    failed = Sent(at - hour, at - hour / 2, "FAILED")
+    taken_again = Sent(at + hour, at + 2 * hour, "ACCEPTED")
+    told = [
+        story(1, taken_late),
+        story(2, failed, end="PERMANENT"),
+        story(3, failed, taken_again, end="PERMANENT"),
+    ]
+    await keep(database, told)
+    await fill_in(store, NOW)
+    day = period_of(Frequency.DAILY, at.astimezone(ZoneInfo(ZONE)).date(), ZoneInfo(ZONE))
+    async with store.reading() as tx:
+        tally = (await tx.kpis.counted(day)).tally
+        [by_payer] = (await tx.kpis.by_payer(day)).values()
+    assert (tally.recovered, tally.by_people) == (0, 2)  # by a person's word, and in a later round
+    assert by_payer.tally == tally
+
+
 async def test_filling_in_again_changes_nothing(history: Store, told: list[Story]) -> None:
     before = await history.look(lambda tx: tx.first_rounds.find(told[0].claim_id))
     assert before is not None

@@ -17,12 +17,14 @@ from domain.kpis.rounds import NumberedSend
 from domain.payer_status import PayerStatus
 from domain.retention import Periods
 from domain.slots import Slot
+from domain.standing import Late, StandingKind
 from persistence.audit.rejections import Rejection
 from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.repositories.dead_letters import LetterPlace, WantedLetters
 from persistence.repositories.first_rounds import TakenSend
 from persistence.repositories.guides import SoughtGuides
 from persistence.repositories.idempotency import OperationKey, OperationStatus, OperationTerms
+from persistence.repositories.standstills import LatePage
 from persistence.retention import AREAS
 from persistence.store import Store, Transaction
 from persistence.tables import metadata
@@ -44,6 +46,7 @@ TERMS = OperationTerms(lease=later(minutes=4) - NOW)
 SMALL = {
     "audit_anchors", "audit_permits", "legal_holds", "leases", "mail_lanes", "policies", "error_statistics",
     "upkeep_runs",
+    "standing_still",
 }  # fmt: skip
 
 Work = Callable[[Transaction], Awaitable[Any]]
@@ -122,7 +125,8 @@ HOT: dict[str, Work] = {
     "mail": lambda tx: tx.mails.find("v7"),
     "lock mail": lambda tx: tx.mails.lock("v7"),
     "save mail": lambda tx: tx.mails.save(a_mail()),
-    "what is late": lambda tx: tx.standstills.late(LONG_AGO, 10),
+    "what stands no more": lambda tx: tx.standstills.gone(LONG_AGO, 10),
+    "known standing": lambda tx: tx.standstills.lock(StandingKind.JOB, [CLAIM, "CLM-0-0"]),
     "last move": lambda tx: tx.standstills.last_move(NOW),
     "standing of claims": lambda tx: tx.standstills.of_claims([CLAIM, "CLM-0-0"]),
     "mails not started": lambda tx: tx.mails.not_started(NOW, 10),
@@ -170,6 +174,12 @@ HOT: dict[str, Work] = {
 } | {
     f"remove {area.name}": lambda tx, area=area: tx.expired.remove(area, Periods(), now=NOW, limit=10)
     for area in AREAS
+} | {
+    f"late {kind}, {page}": lambda tx, kind=kind, after=after: tx.standstills.late(
+        LatePage(kind, LONG_AGO, after(kind), 10)
+    )
+    for kind in StandingKind
+    for page, after in (("first page", lambda _: None), ("next", lambda kind: Late(kind, CLAIM, LONG_AGO)))
 }  # fmt: skip
 
 

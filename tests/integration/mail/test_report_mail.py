@@ -1,16 +1,21 @@
 """Control reports by mail: to the roles that the rules name, once per period, also when there is nothing."""
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 
 import pytest
 
+from domain.claim_state import ClaimState
+from domain.kpis.periods import day_of
 from domain.mail.mail import MailState
 from gateways.practice.mail_server import Mailbox
 from persistence.store import Store
 from tests.support.builders import NOW, REFUSAL, draft
 from tests.support.mail_stage import MailStage, mail_stage
 from workers.mail.recipients import Recipients
+from workers.mail.tables import plain_table
 from workers.runtime.outcome import Complete
+from workers.upkeep.report_words import PORTUGUESE
+from workers.upkeep.reports import AskedReport, ReportKind, make_report
 
 YESTERDAY = NOW - timedelta(days=1)
 ALL = Recipients(
@@ -38,12 +43,41 @@ async def test_each_role_of_the_rules_gets_its_report_and_is_told_of_nothing_too
         texts = await arrived(stage)
     assert set(texts) == {to for [to] in ALL.groups.values()}
     for address in ("data@hospital.example", "quality@hospital.example"):
-        assert "Cobranças com erro permanente em 2026-01-11: 1." in texts[address]
+        assert "Cobranças com erro permanente em 11/01/2026: 1. Decisões: 1." in texts[address]
         assert "https://console.hospital.example/claims/CLM-7-1" in texts[address]
         assert "INVALID_PROCEDURE_CODE" in texts[address]
     assert "Nada a relatar no período." in texts["billing@hospital.example"]
-    assert "2026-01-05..2026-01-11: 1" in texts["management@hospital.example"]
+    assert "05/01/2026 a 11/01/2026: 1" in texts["management@hospital.example"]
     assert "Taxa de sucesso após retry" in texts["it@hospital.example"]
+
+
+async def test_a_claim_that_is_given_up_twice_is_one_claim_and_two_decisions(store: Store) -> None:
+    for claim, instance in (("CLM-7-1", 1), ("CLM-7-2", 1), ("CLM-7-1", 2)):
+        await store.record(draft(claim, error=REFUSAL, now=YESTERDAY, process_instance_key=instance))
+    async with mail_stage(store, Mailbox(), recipients=ALL) as stage:
+        await stage.run("send-reports")
+        await arrived(stage)
+        [mail] = [one for one in stage.mailbox.arrived if one.to == ("data@hospital.example",)]
+    assert mail.message["Subject"] == "Erros permanentes em 11/01/2026: 2"
+    assert "Cobranças com erro permanente em 11/01/2026: 2. Decisões: 3." in mail.text
+    assert "INVALID_PROCEDURE_CODE  -      2          3" in mail.text
+
+
+async def test_mails_say_states_and_days_in_their_language(store: Store) -> None:
+    async with store.transaction() as tx:
+        await tx.claims.put("CLM-7-1", "302147", ClaimState.FAILED, now=YESTERDAY)
+        await tx.claims.move("CLM-7-1", ClaimState.IN_REVIEW, now=YESTERDAY)
+    await store.record(draft("CLM-7-1", error=REFUSAL, now=YESTERDAY))
+    period = day_of(YESTERDAY.date(), UTC)
+    texts = {}
+    for language in ("pt", "en"):
+        asked = AskedReport(ReportKind.PERMANENT, period, NOW, language)
+        texts[language] = plain_table((await make_report(store, asked)).tables[1])
+    assert "11/01/2026 10:40" in texts["pt"]
+    assert "Em revisão" in texts["pt"]
+    assert "2026-01-11 10:40" in texts["en"]
+    assert "IN_REVIEW" in texts["en"]
+    assert set(PORTUGUESE.states) == set(ClaimState)
 
 
 async def test_a_report_is_one_mail_however_often_the_job_runs(store: Store) -> None:

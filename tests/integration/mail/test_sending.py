@@ -54,7 +54,9 @@ async def test_a_notice_is_queued_with_its_journal_line_started_and_sent(store: 
     async with mail_stage(store, Mailbox()) as stage:
         assert await stage.notify() == Complete()
         [started] = stage.engine.messages
-        assert started.variables == {"outboxId": MAIL, "lane": "0", "companyId": "company-1"}
+        assert started.variables == {
+            "outboxId": MAIL, "lane": "0", "companyId": "company-1", "claimId": "CLM-001-1"
+        }  # fmt: skip
         assert await stage.send(MAIL) == SENT
         [arrived] = stage.mailbox.arrived
         assert arrived.to == ("billing@hospital.example",)

@@ -158,7 +158,14 @@ def test_a_mail_that_died_is_not_retryable_and_one_without_room_is_an_alarm() ->
     _, alarm = lines(replace(MAIL, fate=MailFate.DIED, is_buried=False))
     assert (alarm["event"], alarm["log_level"]) == ("dead_letters_full", "error")
     [sent] = lines(replace(MAIL, fate=MailFate.SENT))
-    assert (sent["event"], sent["log_level"]) == ("mail_sent", "info")
+    assert (sent["event"], sent["log_level"], sent["companyId"]) == ("mail_sent", "info", "company-1")
+
+
+@pytest.mark.parametrize("fate", MailFate)
+def test_every_line_of_a_mail_about_a_claim_names_the_claim(fate: MailFate) -> None:
+    about = replace(MAIL, fate=fate, is_buried=False, claim_id="CLM-001-1")
+    assert {line["claim"] for line in lines(about)} == {"CLM-001-1"}
+    assert all("claim" not in line for line in lines(replace(about, claim_id=None)))
 
 
 def test_an_observer_that_breaks_disturbs_neither_the_work_nor_the_others() -> None:

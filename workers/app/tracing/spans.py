@@ -30,7 +30,7 @@ from gateways.zeebe.messages import ProcessMessage
 from persistence.database.watch import Access
 from persistence.encryption.cipher import Cipher
 from workers.app.tracing.context import carried, derived, trace_id_of, wanting, written
-from workers.app.tracing.gateways import TracedLine, TracedMail, TracedPayer, span_of
+from workers.app.tracing.gateways import TracedLine, TracedMail, TracedPayer, span_of, telling_error
 from workers.app.tracing.job_ids import JobIds, ids_of
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
@@ -150,12 +150,9 @@ class Traced(Untraced):
 @contextmanager
 def _current(span: Span) -> Iterator[None]:
     """The span is the current one, and ends with the block; of an error its type is told."""
-    with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
-        try:
-            yield
-        except BaseException as error:
-            span.set_status(Status(StatusCode.ERROR, type(error).__name__))
-            raise
+    kept = trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False)
+    with kept, telling_error(span):
+        yield
 
 
 class TracedCommands(ZeebeCommands):
@@ -175,12 +172,13 @@ class TracedCommands(ZeebeCommands):
             span.set_attribute("reenvio.is_new", is_new)
             return is_new
 
-    def _span(self, message: ProcessMessage) -> AbstractContextManager[Span]:
+    @contextmanager
+    def _span(self, message: ProcessMessage) -> Iterator[Span]:
         """A claim begins a trace of its own, linked to who asked; a mail goes on in its claim's."""
         is_claim, asking = message.name == Message.CLAIM_READY, trace.get_current_span().get_span_context()
         links = [Link(asking)] if is_claim and asking.is_valid else []
         about = {"reenvio.claim.id" if is_claim else "reenvio.mail.id": message.key}
-        return self._tracer.start_as_current_span(
+        opened = self._tracer.start_as_current_span(
             message.name,
             Context() if is_claim else None,
             SpanKind.PRODUCER,
@@ -189,6 +187,8 @@ class TracedCommands(ZeebeCommands):
             record_exception=False,
             set_status_on_exception=False,
         )
+        with opened as span, telling_error(span):
+            yield span
 
 
 def _without_context(job: Job) -> Job:

@@ -72,7 +72,7 @@ async def test_a_source_in_trouble_is_left_out_told_once_and_hurts_no_other(lett
     assert len(list(gauges.of("dlq_size"))) == 2
 
 
-async def test_a_dear_source_is_asked_seldom_but_at_once_after_trouble(letters: Letters) -> None:
+async def test_a_dear_source_is_asked_seldom_but_soon_after_trouble(letters: Letters) -> None:
     now = Time()
     gauges = Gauges(now)
     gauges.add(GaugeSource("letters", letters.read, every_seconds=300))
@@ -84,9 +84,23 @@ async def test_a_dear_source_is_asked_seldom_but_at_once_after_trouble(letters: 
     letters.away = True
     await gauges.refresh()
     letters.away = False
+    now.now += 15
     await gauges.refresh()
     assert letters.asked == 3
     assert len(list(gauges.of("dlq_size"))) == 1
+
+
+async def test_a_dear_source_that_stays_in_trouble_is_asked_after_growing_pauses_up_to_its_own(
+    letters: Letters,
+) -> None:
+    now, asked_at = Time(), []
+    gauges, letters.away = Gauges(now), True
+    gauges.add(GaugeSource("letters", letters.read, every_seconds=300))
+    for second in range(0, 1_200, 15):
+        now.now, before = 100.0 + second, letters.asked
+        await gauges.refresh()
+        asked_at += [second] * (letters.asked - before)
+    assert asked_at == [0, 15, 45, 105, 225, 465, 765, 1065]
 
 
 async def test_the_loop_reads_again_and_again(letters: Letters) -> None:

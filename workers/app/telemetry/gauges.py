@@ -11,11 +11,15 @@ from domain.readings import ReadGauges, Reading
 
 log = structlog.get_logger(__name__)
 LONGEST_READ_SECONDS = 10.0
+FIRST_PAUSE_SECONDS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class GaugeSource:
-    """Who reads some gauges; asked at every refresh, or once in so many seconds where that is dear."""
+    """Who reads some gauges; asked at every refresh, or once in so many seconds where that is dear.
+
+    In trouble a dear one is asked again sooner, after pauses that grow until they are as long.
+    """
 
     name: str
     read: ReadGauges
@@ -27,6 +31,12 @@ class _Asked:
     readings: Sequence[Reading]
     at: float
     trouble: str | None = None
+    failures: int = 0
+
+    @property
+    def pause_seconds(self) -> float:
+        """What has failed so often is left alone for longer and longer."""
+        return FIRST_PAUSE_SECONDS * 2.0 ** min(self.failures - 1, 16)
 
 
 class Gauges:
@@ -59,9 +69,10 @@ class Gauges:
 
     def _is_due(self, source: GaugeSource) -> bool:
         asked = self._asked.get(source.name)
-        if asked is None or asked.trouble:
+        if asked is None:
             return True
-        return self._seconds() - asked.at >= source.every_seconds
+        often = source.every_seconds
+        return self._seconds() - asked.at >= (min(often, asked.pause_seconds) if asked.trouble else often)
 
     async def _ask(self, source: GaugeSource) -> _Asked:
         try:
@@ -72,4 +83,4 @@ class Gauges:
             before = self._asked.get(source.name)
             if before is None or before.trouble != trouble:
                 log.warning("gauges_left_out", source=source.name, error=trouble)
-            return _Asked((), self._seconds(), trouble)
+            return _Asked((), self._seconds(), trouble, before.failures + 1 if before else 1)

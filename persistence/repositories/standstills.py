@@ -76,7 +76,8 @@ class Standstills:
 
     async def lock_all(self) -> Mapping[tuple[StandingKind, str], Standstill]:
         """All that was found so far, ours alone until the transaction ends."""
-        query = select(standing_still).order_by(*standing_still.primary_key.columns).with_for_update()
+        keys = standing_still.primary_key.columns
+        query = select(standing_still).where(_READABLE).order_by(*keys).with_for_update()
         found = [_read(row) for row in await self._connection.execute(query)]
         return {one.key: one for one in found}
 
@@ -104,12 +105,15 @@ class Standstills:
 
     async def count(self) -> Mapping[StandingKind, int]:
         """How many stand still, of every kind."""
-        query = select(standing_still.c.kind, func.count()).where(_CONFIRMED).group_by(standing_still.c.kind)
+        kind = standing_still.c.kind
+        query = select(kind, func.count()).where(_CONFIRMED, _READABLE).group_by(kind)
         found = {StandingKind(kind): number for kind, number in await self._connection.execute(query)}
         return {kind: found.get(kind, 0) for kind in StandingKind}
 
 
 _CONFIRMED: ColumnElement[bool] = standing_still.c.confirmed_at.is_not(None)
+_READABLE: ColumnElement[bool] = standing_still.c.kind.in_([kind.value for kind in StandingKind])
+"""A newer version that ran before may have left kinds that are known to it alone."""
 
 
 def _job(row: Row[Any], before: datetime) -> HeldJob | None:

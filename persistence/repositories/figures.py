@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Integer, case, cast, extract, func, select
+from sqlalchemy import BigInteger, ColumnElement, case, cast, extract, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
@@ -94,10 +94,12 @@ class Figures:
         return [MailTally(attempts, MailState(state), bool(busy), n) for attempts, state, busy, n in rows]
 
     async def letter_ages(self, now: datetime, bounds: Sequence[datetime]) -> LetterAges:
-        """Ages of the dead letters; `bounds` are the moments since which they are counted."""
+        """Ages of the dead letters, 0 for one that is dated ahead; they are counted since the `bounds`."""
         within = (_sum(_as_number(letters.c.moved_at >= bound)) for bound in bounds)
-        moved = _sum(cast(extract("epoch", letters.c.moved_at), Integer))
-        query = select(func.count(), moved, *within)
+        moved = cast(extract("epoch", letters.c.moved_at), BigInteger)
+        this_second = literal(int(now.timestamp()), BigInteger)
+        not_ahead = case((letters.c.moved_at > now, this_second), else_=moved)
+        query = select(func.count(), _sum(not_ahead), *within)
         number, seconds, *counts = (await self._connection.execute(query)).one()
         return LetterAges(tuple(counts), number, number * now.timestamp() - float(seconds))
 

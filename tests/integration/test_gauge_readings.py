@@ -1,7 +1,7 @@
 """Gauges as the database knows them, and without it."""
 
 from dataclasses import replace
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import insert, update
@@ -138,6 +138,26 @@ async def test_dead_letters_have_their_ages_and_the_biggest_companies_their_name
     companies = values(found, "reenvio_dead_letters")
     assert len(companies) == 21
     assert (companies[("big",)], companies[("other",)]) == (3, 25 - 3 - 19)
+
+
+async def test_a_company_that_is_called_other_is_added_to_the_others(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    for number, company in enumerate(["other", "other", "none", "52998224725", "big"]):
+        await keep_dead(store, [number], at=later(minutes=-10), company_id=company)
+    found = await readings.letters()
+    assert values(found, "reenvio_dead_letters") == {("big",): 1, ("other",): 4}
+    assert len([one for one in found if one.metric == "reenvio_dead_letters"]) == 2
+
+
+async def test_letters_dated_ahead_of_2038_are_no_seconds_old_and_take_nothing_from_the_others(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    await keep_dead(store, [1], at=datetime(2038, 2, 1, tzinfo=UTC), company_id="a")
+    await keep_dead(store, [2], at=later(minutes=-10), company_id="a")
+    found = await readings.letters()
+    assert values(found, "dlq_age_seconds_count") == {(): 2}
+    assert values(found, "dlq_age_seconds_sum")[()] == pytest.approx(600, abs=2)
 
 
 async def test_payers_beyond_the_named_ones_are_one(readings: DatabaseReadings, store: Store) -> None:

@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import insert, select
+from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.testing import capture_logs
 
 from bpmn.names import JobType
@@ -18,6 +20,7 @@ from domain.standing import NUDGE_AGAIN, HeldJob, StandingKind
 from domain.submission import AnswerLost, SendResult, Submission
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
+from persistence.tables import standing_still
 from tests.support.builders import NOW, draft
 from tests.support.mails import a_mail
 from tests.support.payer_stage import PAYER, Scene
@@ -360,3 +363,20 @@ async def test_while_clocks_disagree_nothing_is_looked_for(hospital: Hospital) -
         done = await watch.handle(Job(9, JobType.HEAL_STANDING, "Task", 9, 3, {}, {}))
     assert done == Complete({"processedCount": 0})
     assert [line["event"] for line in logs] == ["standing_not_looked_for"]
+
+
+async def test_kinds_of_a_newer_version_that_ran_before_are_left_alone(
+    hospital: Hospital, database: AsyncEngine
+) -> None:
+    row = {"kind": "newer", "subject": STUCK, "since": NOW, "seen_at": NOW, "confirmed_at": NOW, "heals": 0}
+    async with database.begin() as connection:
+        await connection.execute(insert(standing_still).values(row))
+    await hospital.is_killed_in_a_send()
+    assert await hospital.look(LOCK + LATE) == 0
+    await hospital.others_move()
+    assert await hospital.look(STEP) == 1
+    read = await standing_gauges(hospital.store)()
+    assert {one.labels["kind"]: one.value for one in read} == {"wait": 0, "job": 1, "mail": 0}
+    async with database.connect() as connection:
+        kept = select(standing_still.c.kind).order_by(standing_still.c.kind)
+        assert list(await connection.scalars(kept)) == ["job", "newer"]

@@ -148,7 +148,8 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
         open_channel(cluster.connection) as channel,
         opened_gateway(settings) as mail_gateway,
     ):
-        commands, cipher = tracing.commands(channel), await opened_cipher(settings, opened)
+        cipher = await opened_cipher(settings, opened)
+        commands = tracing.commands(channel, cipher)
         metering = job_metering(settings, channels, policy.current().catalog)
         store = opened.sealed_with(seals_of(cipher)).watched_by(both(tracing.watch, metering.watch))
         await begin_trail(settings, store)

@@ -14,6 +14,7 @@ from domain.redaction import redact
 from domain.refusals import ClaimRefusal
 from persistence.repositories.claims import ClaimRow, Wanted
 from workers.app.composition import App, running, sealing
+from workers.claims.claim_ids import given_claim_id
 from workers.claims.confirmation import confirmed
 from workers.claims.finding import find_claim
 from workers.claims.incidents import StuckClaims
@@ -40,6 +41,7 @@ AT_MOST = 10_000
 
 def start(claim: ClaimArgument, payer: Annotated[str, typer.Option(help="The payer's id.")]) -> None:
     """Start a claim without a file, for a practice payer; asking twice starts it once."""
+    given_claim_id(claim.value)  # or it is refused, as an id that comes with a file is
 
     async def go(app: App) -> None:
         new = await app.messages.start(claim, payer)

@@ -22,6 +22,7 @@ from workers.cli.lazy import Entry, LazyGroup, load
     [
         (["work"], {}, "start one with `reenvio engine start`"),
         (["claim", "cancel", "CLM-001-1", "--reason", "x"], {}, "start one with `reenvio engine start`"),
+        (["claim", "start", "CLM-001-11144477735", "--payer", "p"], {}, "no person's number in a claim id"),
         (["claim", "list"], {}, "run `reenvio migrate`"),
         (["work"], {"LOG_LEVEL": "loud"}, "LOG_LEVEL"),
         (["work"], {"ZEEBE_ADDRESS": "localhost:1", "PAYER_SCRIPT": "/nowhere.json"}, "PAYER_SCRIPT"),

@@ -21,11 +21,10 @@ from domain.policy import Shape
 from domain.submission import Accepted
 from tests.support.builders import draft
 from tests.support.scraped import Scrape, read_scrape
-from workers.app.telemetry.business import BusinessMetrics, Known, KnownNames, begin_counters
+from workers.app.telemetry.business import RETRIED, BusinessMetrics, Known, KnownNames, begin_counters
 from workers.app.telemetry.label_names import LabelNames
 from workers.app.telemetry.metrics import ProcessMetrics
 
-NAMES = KnownNames(LabelNames(["payer-1"]), LabelNames(["company-1"]))
 MAIL = MailAttempted("id", "company-1", "1", 2, 5, MailFate.SENT, 0.2)
 
 
@@ -34,7 +33,8 @@ class Counted:
 
     def __init__(self) -> None:
         self.metrics = ProcessMetrics(Resource.create())
-        self.tell = BusinessMetrics(self.metrics, NAMES).count
+        self.names = KnownNames(LabelNames(["payer-1"]), LabelNames(["company-1"]))
+        self.tell = BusinessMetrics(self.metrics, self.names).count
 
     @property
     def scrape(self) -> Scrape:
@@ -54,6 +54,21 @@ def made(rule: str, of: Decision, **changes: object) -> DecisionMade:
     """A decision under the rule's own profile, or under one of somebody's that follows it."""
     [shape] = [one for one in Shape if one.rule == rule]
     return replace(DecisionMade(of, rule, shape, "payer-1", 1, 2, 0.004), **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("shape", Shape)
+def test_a_decision_names_no_payer_that_neither_settings_nor_sends_know(
+    counted: Counted, shape: Shape
+) -> None:
+    person, rule, retried = "Maria.da.Silva_1975-03-02", shape.rule, RETRIED[shape]
+    counted.tell(made(rule, decision(), payer_id=person))
+    counted.tell(made(rule, decision(), payer_id="practice-1"))
+    counted.tell(ClaimSent("CLM-1-1", "practice-1", 1, Accepted("P-1"), 0.3, 1, 2))
+    counted.tell(made(rule, decision(), payer_id="practice-1"))
+    found = counted.scrape
+    assert person not in counted.metrics.exposition().decode()
+    assert found.value(retried, classification="TRANSIENT", payer="other") == 2
+    assert found.value(retried, classification="TRANSIENT", payer="practice-1") == 1
 
 
 @pytest.mark.parametrize("profile", [None, "OWN"])
@@ -180,7 +195,7 @@ def test_counters_begin_at_zero_where_their_labels_are_known(counted: Counted) -
     catalog = catalog_of(
         [Category("BAD", permanent=True, team=Team.OPERATIONS), Category("SLOW", permanent=False)]
     )
-    begin_counters(counted.metrics, Known(NAMES, catalog, ("submit_claim",), 5))
+    begin_counters(counted.metrics, Known(counted.names, catalog, ("submit_claim",), 5))
     found = counted.scrape
     assert found.value("submission_retry_total", classification="UNKNOWN", payer="payer-1") == 0
     assert found.value("permanent_errors_total", category="BAD", team="OPERATIONS") == 0

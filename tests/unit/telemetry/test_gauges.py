@@ -1,12 +1,15 @@
 """Gauges: read in a loop, shown as last read, left out when nobody can read them."""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 from structlog.testing import capture_logs
 
 from domain.readings import Reading
+from workers.app.telemetry import gauges as gauges_module
 from workers.app.telemetry.gauges import Gauges, GaugeSource
 
 
@@ -32,6 +35,22 @@ class Letters:
         if self.away:
             raise ConnectionError("CLM-1 of Maria")
         return [Reading("dlq_size", self.asked), Reading("reenvio_claims", 7, {"state": "WAITING"})]
+
+
+class Most:
+    """Counts how many were inside at once, at most."""
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            yield
+        finally:
+            self.now -= 1
 
 
 @pytest.fixture
@@ -72,7 +91,7 @@ async def test_a_source_in_trouble_is_left_out_told_once_and_hurts_no_other(lett
     assert len(list(gauges.of("dlq_size"))) == 2
 
 
-async def test_a_dear_source_is_asked_seldom_but_at_once_after_trouble(letters: Letters) -> None:
+async def test_a_dear_source_is_asked_seldom_but_soon_after_trouble(letters: Letters) -> None:
     now = Time()
     gauges = Gauges(now)
     gauges.add(GaugeSource("letters", letters.read, every_seconds=300))
@@ -84,9 +103,49 @@ async def test_a_dear_source_is_asked_seldom_but_at_once_after_trouble(letters: 
     letters.away = True
     await gauges.refresh()
     letters.away = False
+    now.now += 15
     await gauges.refresh()
     assert letters.asked == 3
     assert len(list(gauges.of("dlq_size"))) == 1
+
+
+async def test_a_dear_source_that_stays_in_trouble_is_asked_after_growing_pauses_up_to_its_own(
+    letters: Letters,
+) -> None:
+    now, asked_at = Time(), []
+    gauges, letters.away = Gauges(now), True
+    gauges.add(GaugeSource("letters", letters.read, every_seconds=300))
+    for second in range(0, 1_200, 15):
+        now.now, before = 100.0 + second, letters.asked
+        await gauges.refresh()
+        asked_at += [second] * (letters.asked - before)
+    assert asked_at == [0, 15, 45, 105, 225, 465, 765, 1065]
+
+
+async def test_sources_that_hang_are_all_left_out_when_the_time_for_one_is_over(
+    letters: Letters, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gauges_module, "LONGEST_READ_SECONDS", 0.2)
+    gauges, frozen, at_once = Gauges(), asyncio.Event(), Most()
+
+    async def read() -> Sequence[Reading]:
+        with at_once.one():
+            await frozen.wait()
+            return [Reading("reenvio_mails_waiting", 1)]
+
+    gauges.add(GaugeSource("readiness", letters.read))
+    for number in range(12):
+        gauges.add(GaugeSource(f"frozen-{number}", read))
+    frozen.set()
+    await gauges.refresh()
+    assert len(list(gauges.of("reenvio_mails_waiting"))) == 12
+    frozen.clear()
+    began = time.monotonic()
+    await gauges.refresh()
+    assert time.monotonic() - began < 5 * 0.2
+    assert list(gauges.of("reenvio_mails_waiting")) == []
+    assert list(gauges.of("dlq_size")) == [Reading("dlq_size", 2)]
+    assert at_once.most == gauges_module.AT_ONCE
 
 
 async def test_the_loop_reads_again_and_again(letters: Letters) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.app.telemetry.label_names import LabelNames
+from workers.app.telemetry.label_names import LabelNames, as_label
 
 CPF = "529.982.247-25"
 
@@ -35,3 +35,21 @@ def test_what_can_be_a_persons_or_is_no_name_is_among_the_others(name: str) -> N
 
 def test_nobody_is_said_to_be_nobody() -> None:
     assert LabelNames().of(None) == "none"
+
+
+def test_what_anybody_may_write_is_named_only_where_it_is_known_and_takes_no_place() -> None:
+    names = LabelNames(["payer-1"], at_most=2)
+    assert [names.known(name) for name in ("Maria.da.Silva_1975-03-02", "payer-1", None)] == [
+        "other",
+        "payer-1",
+        "none",
+    ]
+    assert names.named() == ("payer-1",)
+    assert names.of("payer-2") == names.known("payer-2") == "payer-2"
+
+
+@pytest.mark.parametrize("name", ["other", "none"])
+def test_who_is_called_like_a_word_of_ours_is_among_the_others(name: str) -> None:
+    names = LabelNames([name])
+    assert (names.of(name), names.known(name), as_label(name)) == ("other", "other", "other")
+    assert names.named() == ()

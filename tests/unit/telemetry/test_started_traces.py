@@ -3,16 +3,19 @@
 import json
 from datetime import timedelta
 
+import pytest
 from opentelemetry.trace import format_trace_id
 
 from bpmn.names import Message
 from gateways.zeebe.channel import open_channel
 from gateways.zeebe.connection import Plaintext
 from gateways.zeebe.messages import ProcessMessage
+from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
 from tests.support.faults.messages import MessageBroker, message_broker
 from tests.support.spans import KeptSpans
 from workers.app.tracing.spans import Untraced
+from workers.claims.claim_ids import outward_id
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Outcome
@@ -22,13 +25,15 @@ KEEP = timedelta(hours=1)
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
-async def published(tracing: Untraced, message: Message, *, in_job: bool) -> MessageBroker:
+async def published(
+    tracing: Untraced, message: Message, *, in_job: bool, claim: str = "CLM-1-1", cipher: Cipher = CIPHER
+) -> MessageBroker:
     """A message from inside a job of the trace above, or from outside of any."""
     async with message_broker() as broker, open_channel(Plaintext(broker.address)) as channel:
-        commands = tracing.commands(channel)
+        commands = tracing.commands(channel, cipher)
 
         async def handle(_job: Job) -> Outcome:
-            await commands.publish(ProcessMessage(message, "CLM-1-1", {"a": 1}, KEEP, "id"))
+            await commands.publish(ProcessMessage(message, claim, {"a": 1}, KEEP, "id"))
             return Complete()
 
         if in_job:
@@ -65,6 +70,18 @@ async def test_a_claim_that_nobody_started_in_a_job_begins_one_too() -> None:
     [ready] = kept.all()
     assert (ready.parent, tuple(ready.links)) == (None, ())
     assert len(trace_in(broker)) == 32
+
+
+@pytest.mark.parametrize("cipher", [CIPHER, Cipher("", {}, lack="no key")])
+async def test_a_claim_whose_id_holds_a_persons_number_is_told_of_as_its_jobs_tell_of_it(
+    cipher: Cipher,
+) -> None:
+    kept, claim = KeptSpans(), "CLM-001-11144477735"
+    await published(kept.tracing, Message.CLAIM_READY, in_job=False, claim=claim, cipher=cipher)
+    [ready] = kept.all()
+    told = None if cipher.lack else outward_id(cipher, claim)
+    assert (ready.attributes or {}).get("reenvio.claim.id") == told
+    assert "11144477735" not in kept.text()
 
 
 async def test_a_mail_goes_on_in_the_trace_of_who_queued_it() -> None:

@@ -88,7 +88,8 @@ class BusinessMetrics:
                 pass
 
     def _retry(self, made: DecisionMade, retry: Retry) -> None:
-        self._add(RETRIED[made.shape], (retry.classification, self._names.payers.of(made.payer_id)))
+        payer = self._names.payers.known(made.payer_id)  # a variable of any process: it may say anything
+        self._add(RETRIED[made.shape], (retry.classification, payer))
         self._distributions[WAITED[made.shape]].record(retry.wait / MINUTE)
 
     def _rejected(self, rejected: InputRejected) -> None:

@@ -9,6 +9,14 @@ from workers.app.telemetry.table import OTHER
 NAMES_AT_MOST = 20
 _FORM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:\-]{0,63}", re.ASCII)
 NOBODY = "none"
+RESERVED = frozenset({OTHER, NOBODY})
+
+
+def as_label(name: str | None) -> str:
+    """The name as a label, however many there are; who is called like a word of ours is among the others."""
+    if name is None:
+        return NOBODY
+    return OTHER if name in RESERVED or not _FORM.fullmatch(name) or holds_personal(name) else name
 
 
 class LabelNames:
@@ -29,12 +37,16 @@ class LabelNames:
             return NOBODY
         return self._labels.get(name) or self._named(name)
 
+    def known(self, name: str | None) -> str:
+        """The label of who has one already: what anybody may write down gets none, and takes no place."""
+        return NOBODY if name is None else self._labels.get(name, OTHER)
+
     def named(self) -> tuple[str, ...]:
         """Those that have a label of their own."""
         return tuple(self._labels)
 
     def _named(self, name: str) -> str:
-        if len(self._labels) >= self._at_most or not _FORM.fullmatch(name) or holds_personal(name):
+        if len(self._labels) >= self._at_most or (label := as_label(name)) == OTHER:
             return OTHER
-        self._labels[name] = name
-        return name
+        self._labels[name] = label
+        return label

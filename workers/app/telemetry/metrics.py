@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from threading import Lock
 
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.sdk.metrics import MeterProvider
@@ -40,6 +41,7 @@ class ProcessMetrics:
     def __init__(self, resource: Resource) -> None:
         self.counters = Counters()
         self.gauges = Gauges()
+        self._collecting = Lock()  # the exporter hands a scrape over in a queue that all of them share
         self._registry = CollectorRegistry()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
@@ -50,7 +52,8 @@ class ProcessMetrics:
 
     def exposition(self) -> bytes:
         """All of them in Prometheus' text format."""
-        return generate_latest(Spelled(self._registry))
+        with self._collecting:
+            return generate_latest(Spelled(self._registry))
 
     @asynccontextmanager
     async def pushed(self, terms: PushTerms | None) -> AsyncIterator[None]:

@@ -23,7 +23,7 @@ from persistence.repositories.policies import KeptSchedule
 from persistence.repositories.upkeep_runs import UpkeepTask
 from persistence.store import Store
 from workers.app.telemetry.business import KnownNames
-from workers.app.telemetry.label_names import NAMES_AT_MOST
+from workers.app.telemetry.label_names import NAMES_AT_MOST, as_label
 from workers.app.telemetry.table import AGE_SECONDS, OTHER
 from workers.payers.limits import LimitsByPayer
 
@@ -84,18 +84,16 @@ class DatabaseReadings:
         async with self.store.reading() as tx:
             ages = await tx.figures.letter_ages(now, bounds)
             companies = await tx.dead_letters.by_company(limit=NAMES_AT_MOST)
-        named = {str(company): number for company, number in companies}
-        rest = ages.number - sum(named.values())
+        rest = ages.number - sum(number for _company, number in companies)
+        labelled = (*((as_label(company), number) for company, number in companies), (OTHER, rest))
+        lying = (Reading("reenvio_dead_letters", number, {"company": label}) for label, number in labelled)
         buckets = zip((*map(str, AGE_SECONDS), "+Inf"), (*ages.within, ages.number), strict=True)
         return [
             Reading("dlq_size", ages.number),
             Reading("dlq_age_seconds_count", ages.number),
             Reading("dlq_age_seconds_sum", ages.seconds),
             *(Reading("dlq_age_seconds_bucket", number, {"le": bound}) for bound, number in buckets),
-            *(
-                Reading("reenvio_dead_letters", number, {"company": company})
-                for company, number in (*named.items(), (OTHER, rest))
-            ),
+            *_merged(lying, plus),
         ]
 
     async def outbox(self) -> Sequence[Reading]:

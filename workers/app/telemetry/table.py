@@ -1,7 +1,8 @@
 """The table of all metrics: name, kind, labels, what it says; docs/metrics.md shows the same.
 
 Names of the rules' documents come first, in their exact spelling. No value of a process variable, no claim
-and no patient is ever a label. `payer` and `company` are at most 20 by name, and "other" for the rest.
+and no patient is ever a label. `payer` and `company` are at most 20 by name, and "other" for the rest,
+also for a payer that only a decision's variable names.
 """
 
 from collections.abc import Mapping, Sequence

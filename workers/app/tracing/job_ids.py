@@ -21,12 +21,13 @@ class JobIds:
 
 def ids_of(job: Job, cipher: Cipher) -> JobIds:
     """The job's ids: a claim id that holds what can be a person's number goes by a keyed one."""
-    return JobIds(_claim(job.variables.get(Variable.CLAIM_ID), cipher), job.process_instance_key, job.key)
+    return JobIds(told_claim(job.variables.get(Variable.CLAIM_ID), cipher), job.process_instance_key, job.key)
 
 
-def _claim(given: object, cipher: Cipher) -> str | None:
+def told_claim(given: object, cipher: Cipher) -> str | None:
+    """The id under which a claim may be told of; none for what is no id, or is a person's and has no key."""
     if not isinstance(given, str) or not (is_claim_id(given) or is_reference(given)):
         return None
     if not holds_personal(given):
         return given
-    return outward_id(cipher, given) if is_claim_id(given) else None
+    return outward_id(cipher, given) if is_claim_id(given) and not cipher.lack else None

@@ -31,7 +31,7 @@ from persistence.database.watch import Access
 from persistence.encryption.cipher import Cipher
 from workers.app.tracing.context import carried, derived, trace_id_of, wanting, written
 from workers.app.tracing.gateways import TracedLine, TracedMail, TracedPayer, span_of, telling_error
-from workers.app.tracing.job_ids import JobIds, ids_of
+from workers.app.tracing.job_ids import JobIds, ids_of, told_claim
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Fail, Incident, Outcome, Throw
@@ -62,7 +62,7 @@ class Untraced:
         """The gateway, whose sends are spans."""
         return mail
 
-    def commands(self, channel: grpc.aio.Channel) -> ZeebeCommands:
+    def commands(self, channel: grpc.aio.Channel, _cipher: Cipher) -> ZeebeCommands:
         """Commands to the engine; processes that they start know their trace."""
         return ZeebeCommands(channel)
 
@@ -109,9 +109,9 @@ class Traced(Untraced):
         """The gateway, whose sends are spans."""
         return TracedMail(mail, self.tracer)
 
-    def commands(self, channel: grpc.aio.Channel) -> ZeebeCommands:
+    def commands(self, channel: grpc.aio.Channel, cipher: Cipher) -> ZeebeCommands:
         """Commands to the engine; processes that they start know their trace."""
-        return TracedCommands(channel, self.tracer)
+        return TracedCommands(channel, self.tracer, cipher)
 
     def watch(self, access: Access) -> AbstractContextManager[object]:
         """A span, where there is something that it is a part of."""
@@ -158,9 +158,10 @@ def _current(span: Span) -> Iterator[None]:
 class TracedCommands(ZeebeCommands):
     """Gives every process that it asks for a trace context; a claim's trace begins here."""
 
-    def __init__(self, channel: grpc.aio.Channel, tracer: Tracer) -> None:
+    def __init__(self, channel: grpc.aio.Channel, tracer: Tracer, cipher: Cipher) -> None:
         super().__init__(channel)
         self._tracer = tracer
+        self._cipher = cipher
 
     async def publish(self, message: ProcessMessage) -> bool:
         """Publish a message, in a span where it starts a process."""
@@ -177,18 +178,23 @@ class TracedCommands(ZeebeCommands):
         """A claim begins a trace of its own, linked to who asked; a mail goes on in its claim's."""
         is_claim, asking = message.name == Message.CLAIM_READY, trace.get_current_span().get_span_context()
         links = [Link(asking)] if is_claim and asking.is_valid else []
-        about = {"reenvio.claim.id" if is_claim else "reenvio.mail.id": message.key}
         opened = self._tracer.start_as_current_span(
             message.name,
             Context() if is_claim else None,
             SpanKind.PRODUCER,
-            about,
+            self._about(message),
             links,
             record_exception=False,
             set_status_on_exception=False,
         )
         with opened as span, telling_error(span):
             yield span
+
+    def _about(self, message: ProcessMessage) -> Mapping[str, str]:
+        if message.name != Message.CLAIM_READY:
+            return {"reenvio.mail.id": message.key}
+        claim = told_claim(message.key, self._cipher)
+        return {"reenvio.claim.id": claim} if claim else {}
 
 
 def _without_context(job: Job) -> Job:

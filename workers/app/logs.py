@@ -9,6 +9,7 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from workers.app.correlation import naming_its_job
+from workers.app.library_logs import hear_libraries
 from workers.runtime.events import (
     GatewayFailed,
     JobCrashed,
@@ -43,7 +44,7 @@ OF_THE_RUNTIME: dict[type[RuntimeEvent], tuple[int, str]] = {
 
 
 def configure_logs(level: str, style: Literal["json", "console"]) -> None:
-    """Set up structlog for this process."""
+    """Set up structlog for this process, and let libraries speak through it."""
     renderer: Processor = structlog.processors.JSONRenderer(ensure_ascii=False)
     if style == "console":
         renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
@@ -59,6 +60,7 @@ def configure_logs(level: str, style: Literal["json", "console"]) -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    hear_libraries()
 
 
 def as_documents_spell_it(_logger: WrappedLogger, _method: str, line: EventDict) -> EventDict:

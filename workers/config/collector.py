@@ -1,11 +1,13 @@
 """What OpenTelemetry reads by itself beside the collector's address, checked before it does."""
 
+import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import unquote, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, FilePath, SecretStr, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator
 from pydantic_core.core_schema import ValidationInfo
 
 from workers.config.topic import Topic
@@ -74,6 +76,14 @@ def _is_compression(given: str) -> str:
     return given
 
 
+def _is_file(path: Path) -> Path:
+    if not (path.is_file() and os.access(path, os.R_OK)):
+        raise ValueError(
+            "there is no file that can be read: correct the path or the file's rights, or unset it"
+        )
+    return path
+
+
 SECONDS = f"it must be a number of seconds above 0 and up to {LONGEST_SECONDS}, without a unit, such as 10"
 MILLISECONDS = "it must be a whole number of milliseconds above 0, without a unit, such as 5000"
 SIZE = f"it must be a whole number from 1 to {MOST}"
@@ -82,6 +92,7 @@ Seconds = Annotated[float | None, BeforeValidator(_number(float, LONGEST_SECONDS
 Milliseconds = Annotated[int | None, BeforeValidator(_number(int, LONGEST_SECONDS * 1000, MILLISECONDS))]
 Size = Annotated[int, BeforeValidator(_number(int, MOST, SIZE))]
 Limit = Annotated[int | None, BeforeValidator(_is_limit)]
+File = Annotated[Path, AfterValidator(_is_file)] | None
 Compression = Annotated[str, AfterValidator(_is_compression)] | None
 
 
@@ -97,15 +108,15 @@ class CollectorSettings(Topic):
     exporter_otlp_compression: Compression = None
     exporter_otlp_traces_compression: Compression = None
     exporter_otlp_metrics_compression: Compression = None
-    exporter_otlp_certificate: FilePath | None = None
-    exporter_otlp_traces_certificate: FilePath | None = None
-    exporter_otlp_metrics_certificate: FilePath | None = None
-    exporter_otlp_client_key: FilePath | None = None
-    exporter_otlp_traces_client_key: FilePath | None = None
-    exporter_otlp_metrics_client_key: FilePath | None = None
-    exporter_otlp_client_certificate: FilePath | None = None
-    exporter_otlp_traces_client_certificate: FilePath | None = None
-    exporter_otlp_metrics_client_certificate: FilePath | None = None
+    exporter_otlp_certificate: File = None
+    exporter_otlp_traces_certificate: File = None
+    exporter_otlp_metrics_certificate: File = None
+    exporter_otlp_client_key: File = None
+    exporter_otlp_traces_client_key: File = None
+    exporter_otlp_metrics_client_key: File = None
+    exporter_otlp_client_certificate: File = None
+    exporter_otlp_traces_client_certificate: File = None
+    exporter_otlp_metrics_client_certificate: File = None
     metric_export_timeout: Milliseconds = None
     metrics_exemplar_filter: Literal["trace_based", "always_on", "always_off"] = "trace_based"
     bsp_schedule_delay: Milliseconds = None

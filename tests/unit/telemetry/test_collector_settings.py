@@ -94,7 +94,7 @@ def test_a_librarys_complaint_is_told_by_part_status_and_type_and_never_by_its_t
         ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "0", "a number of seconds above 0"),
         ("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "-1", "a number of seconds above 0"),
         ("OTEL_EXPORTER_OTLP_COMPRESSION", "brotli", "only gzip is known"),
-        ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/nonexistent", "does not point to a file"),
+        ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/nonexistent", "no file that can be read: correct the path"),
         ("OTEL_METRIC_EXPORT_TIMEOUT", "abc", "a whole number of milliseconds"),
         ("OTEL_BSP_SCHEDULE_DELAY", "-5", "a whole number of milliseconds"),
         ("OTEL_BSP_MAX_QUEUE_SIZE", "0", "a whole number from 1"),

@@ -12,7 +12,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from domain.legible import printable, printable_line
 from workers.app.correlation import naming_its_job
-from workers.app.library_logs import hear_libraries
+from workers.app.telemetry.library_logs import hear_libraries
 from workers.runtime.events import (
     GatewayFailed,
     JobCrashed,

@@ -9,7 +9,7 @@ from opentelemetry.util.re import parse_env_headers
 from structlog.testing import capture_logs
 
 from tests.support.command_line import reenvio
-from workers.app.library_logs import hear_libraries
+from workers.app.telemetry.library_logs import hear_libraries
 from workers.app.telemetry.metering import bare_metering
 from workers.config.settings import Settings, SettingsError, read_settings
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from threading import Thread
 
-from workers.app.library_logs import hear_libraries
+from workers.app.telemetry.library_logs import hear_libraries
 from workers.app.telemetry.starting import settings_blamed
 from workers.app.tracing.spans import Traced, Untraced
 from workers.config.telemetry import TelemetrySettings

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from gateways.file_sink import FileSink
 from persistence.store import Store
@@ -12,7 +13,7 @@ from tests.support.builders import draft
 from tests.support.scraped import Scrape, free_port, scrape
 from workers.app.measuring import relay_measured
 from workers.config.metrics import MetricSettings
-from workers.config.settings import ProbeSettings, Settings
+from workers.config.settings import ProbeSettings, Settings, read_settings
 
 
 async def seen(port: int, name: str) -> Scrape:
@@ -54,3 +55,16 @@ async def test_without_a_redis_only_the_outbox_is_told(store: Store, tmp_path: P
     assert found.value("reenvio_outbox_waiting") == 0
     assert found.value("reenvio_events_set_aside_total") == 0
     assert not any(name.startswith("reenvio_redis") for name in found.names)
+
+
+@pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
+async def test_metrics_that_opentelemetrys_own_switch_has_emptied_are_told_of(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "TRUE")
+    settings = settings_of(tmp_path).model_copy(update={"telemetry": read_settings().telemetry})
+    with capture_logs() as lines:
+        async with relay_measured(settings, store, FileSink(tmp_path / "events.jsonl")) as metering:
+            assert b"reenvio_" not in metering.metrics.exposition()
+    [told] = [line for line in lines if line["event"] == "telemetry_switched_off"]
+    assert "OTEL_SDK_DISABLED" in told["advice"]

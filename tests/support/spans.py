@@ -5,7 +5,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
-from workers.app.tracing.context import InstanceIds
+from workers.app.tracing.provider import InstanceIds
 from workers.app.tracing.spans import Traced
 
 

@@ -16,13 +16,13 @@ from workers.app.probes import Check, first_trouble, free_descriptors, probe_rou
 from workers.app.telemetry.gauges import GaugeSource
 from workers.app.telemetry.metering import Metering, bare_metering
 from workers.app.telemetry.readings import DatabaseReadings, tenant_readings
-from workers.app.tracing.export import tell_of_trouble
 from workers.config.settings import Settings
 from workers.payers.limits import LimitsByPayer
 from workers.upkeep.kpis import kpi_readings
 from workers.upkeep.standing import standing_gauges
 
 log = structlog.get_logger(__name__)
+SWITCHED_OFF = "OTEL_SDK_DISABLED is true: /metrics shows nothing of ours, and nothing is sent; unset it."
 NOT_OFTEN, SELDOM = 4, 20
 """How many refreshes pass between two looks at what is dear to read and changes slowly."""
 
@@ -111,9 +111,9 @@ async def _shown(
     gauges = metering.metrics.gauges
     for source in sources:
         gauges.add(source)
+    if settings.telemetry.sdk_disabled == "true":
+        log.warning("telemetry_switched_off", advice=SWITCHED_OFF)
     loop = asyncio.create_task(gauges.run(settings.metrics.refresh_seconds))
-    if settings.telemetry.exporter_otlp_endpoint:
-        tell_of_trouble()
     try:
         async with metering.pushed(settings):
             yield

@@ -25,7 +25,7 @@ class Topic(BaseSettings):
     Building one reads nothing: only `read_settings` looks into the environment.
     """
 
-    model_config = SettingsConfigDict(frozen=True, populate_by_name=True)
+    model_config = SettingsConfigDict(frozen=True, populate_by_name=True, hide_input_in_errors=True)
 
     @field_validator("*", mode="before")
     @classmethod

@@ -11,7 +11,10 @@ from workers.app.telemetry.metering import bare_metering
 from workers.app.telemetry.metrics import ProcessMetrics, PushTerms
 from workers.app.telemetry.resource import resource
 from workers.app.telemetry.table import METRICS, SHARES, Kind
+from workers.app.tracing.export import opened_tracing
+from workers.app.tracing.spans import Traced
 from workers.config.settings import Settings
+from workers.config.telemetry import TelemetrySettings
 
 
 async def test_what_was_counted_arrives_with_service_and_version() -> None:
@@ -64,6 +67,17 @@ async def test_a_collector_that_is_away_keeps_nobody_for_long() -> None:
         began = monotonic()
     assert monotonic() - began < 60, "it is not waited for until it is back"
     assert b"dlq_entries_total 0.0" in metrics.exposition()
+
+
+async def test_a_process_waits_six_seconds_at_most_for_a_collector_that_is_away() -> None:
+    metrics, away = ProcessMetrics(resource()), f"http://127.0.0.1:{free_port()}"
+    metrics.counters.begin("dlq_entries_total", [()])
+    async with opened_tracing(TelemetrySettings(exporter_otlp_endpoint=away)) as tracing:
+        assert isinstance(tracing, Traced)
+        async with metrics.pushed(PushTerms(away, 3_600)):
+            tracing.tracer.start_span("job").end()
+            began = monotonic()
+    assert monotonic() - began < 7.5, "as docs/traces.md says: three for metrics, then three for traces"
 
 
 async def test_without_an_address_nothing_is_pushed() -> None:

@@ -15,6 +15,7 @@ from workers.app.telemetry.label_names import LabelNames
 from workers.app.telemetry.metrics import ProcessMetrics, PushTerms
 from workers.app.telemetry.resource import resource
 from workers.app.telemetry.runtime import RuntimeMetrics
+from workers.app.telemetry.starting import settings_blamed
 from workers.config.idempotency import OperationName
 from workers.config.settings import Settings
 from workers.mail.recipients import read_companies
@@ -46,7 +47,8 @@ class Metering:
 
 def bare_metering(settings: Settings) -> Metering:
     """The metrics of a process that runs no jobs: nobody counts but who is handed the counters."""
-    return Metering(ProcessMetrics(resource(settings.telemetry.service_name)), KnownNames())
+    with settings_blamed():
+        return Metering(ProcessMetrics(resource(settings.telemetry.service_name)), KnownNames())
 
 
 def job_metering(settings: Settings, payers: Iterable[str], catalog: Catalog) -> Metering:

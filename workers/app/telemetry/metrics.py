@@ -22,9 +22,10 @@ from workers.app.telemetry.counters import Counters
 from workers.app.telemetry.gauges import Gauges
 from workers.app.telemetry.instruments import Distribution, create_instruments
 from workers.app.telemetry.spelling import Spelled
+from workers.app.telemetry.starting import settings_blamed
 
 SCOPE = "reenvio"
-STOP_SECONDS = 5.0
+STOP_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +62,18 @@ class ProcessMetrics:
         if terms is None:
             yield
             return
-        # half of all that is imported for metrics, and most processes never need it
-        from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
-
-        exporter = OTLPMetricExporter(endpoint=terms.endpoint)
-        reader = PeriodicExportingMetricReader(exporter, export_interval_millis=terms.seconds * 1000)
+        with settings_blamed():
+            reader = _reader(terms)
         self._provider.add_metric_reader(reader)
         try:
             yield
         finally:
             await asyncio.to_thread(reader.shutdown, STOP_SECONDS * 1000)
+
+
+def _reader(terms: PushTerms) -> PeriodicExportingMetricReader:
+    # half of all that is imported for metrics, and most processes never need it
+    from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
+
+    exporter = OTLPMetricExporter(endpoint=terms.endpoint)
+    return PeriodicExportingMetricReader(exporter, export_interval_millis=terms.seconds * 1000)

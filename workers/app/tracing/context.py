@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
 
-from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import (
     Span,
     SpanContext,
@@ -55,16 +54,9 @@ def written(span: Span) -> str:
     )
 
 
-class InstanceIds(RandomIdGenerator):
-    """Gives a trace that begins the id that is wanted, or else a random one."""
-
-    def generate_trace_id(self) -> int:
-        """The id of a trace that begins."""
-        return _wanted.get() or super().generate_trace_id()
-
-    def is_trace_id_random(self) -> bool:
-        """W3C's flag, which a derived id must not bear."""
-        return False
+def wanted_trace_id() -> int:
+    """The id that a trace which begins now shall have; 0 where any will do."""
+    return _wanted.get()
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from gateways.zeebe.connection import Plaintext
 from gateways.zeebe.messages import ProcessMessage
 from persistence.database.watch import Access
 from tests.support.builders import NOW
+from tests.support.mails import CIPHER
 from tests.support.patients import CPF
 from tests.support.spans import KeptSpans
 
@@ -145,7 +146,7 @@ async def test_a_message_that_the_engine_does_not_take_marks_its_span(
 
     kept = KeptSpans()
     async with open_channel(Plaintext("127.0.0.1:1")) as channel:
-        commands = kept.tracing.commands(channel)
+        commands = kept.tracing.commands(channel, CIPHER)
         monkeypatch.setattr(commands._client, "publish_message", refused)
         message = ProcessMessage(Message.EMAIL_QUEUED, "o-1", {}, timedelta(), "id")
         with pytest.raises(OSError, match="Maria"):

@@ -368,7 +368,7 @@ async def test_while_clocks_disagree_nothing_is_looked_for(hospital: Hospital) -
 async def test_kinds_of_a_newer_version_that_ran_before_are_left_alone(
     hospital: Hospital, database: AsyncEngine
 ) -> None:
-    row = {"kind": "newer", "subject": STUCK, "since": NOW, "seen_at": NOW, "confirmed_at": NOW, "heals": 0}
+    row = {"kind": "newer", "subject": STUCK, "since": NOW, "seen_at": NOW, "confirmed_at": NOW, "nudges": 0}
     async with database.begin() as connection:
         await connection.execute(insert(standing_still).values(row))
     await hospital.is_killed_in_a_send()

@@ -1,5 +1,6 @@
 """Whatever comes from outside is answered or refused: no crash, no blocked loop, nobody named."""
 
+import os
 from pathlib import Path
 from time import monotonic
 
@@ -19,7 +20,7 @@ NAMED_OTHERWISE = (NAME.upper(), "APARECIDA", "529%2E982", "982%2E247", "529.982
 """What is left of a person whose name or number was written another way, whole or in part."""
 FORBIDDEN = (*SECRETS, *NAMED_OTHERWISE, "F32.1", PASSWORD, *PASSWORD.split("#"))
 BLOCKED_SECONDS = 0.1
-SEEDS, LONG_SECONDS = 250, 600
+SEEDS, LONG_SECONDS = 250, 60 * int(os.environ.get("FUZZ_MINUTES", "2"))
 TRIES = 3
 
 
@@ -35,7 +36,7 @@ async def test_whatever_comes_from_outside_is_answered_or_refused(
 
 @pytest.mark.long
 @pytest.mark.timeout(LONG_SECONDS + 300)
-async def test_ten_minutes_of_whatever_comes_from_outside(
+async def test_minutes_of_whatever_comes_from_outside(
     store: Store, database: AsyncEngine, tmp_path: Path
 ) -> None:
     ends, seed = monotonic() + LONG_SECONDS, SEEDS

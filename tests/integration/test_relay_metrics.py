@@ -16,10 +16,10 @@ from workers.config.metrics import MetricSettings
 from workers.config.settings import ProbeSettings, Settings, read_settings
 
 
-async def seen(port: int, name: str) -> Scrape:
-    """A scrape in which the gauge has been read."""
+async def seen(port: int, *names: str) -> Scrape:
+    """A scrape in which the gauges have been read."""
     async with asyncio.timeout(60):
-        while name not in (found := await scrape(port)).names:
+        while not {*names} <= {*(found := await scrape(port)).names}:
             await asyncio.sleep(0.05)
     return found
 
@@ -38,7 +38,8 @@ async def test_how_full_redis_is_is_told_beside_the_outbox(store: Store, tmp_pat
         relay_measured(settings, store, stream) as metering,
     ):
         metering.set_aside(2)
-        found = await seen(settings.probes.port or 0, "reenvio_redis_memory_used_bytes")
+        told = "reenvio_redis_memory_used_bytes", "reenvio_outbox_waiting"
+        found = await seen(settings.probes.port or 0, *told)
         memory = await stream.memory()
     assert found.value("reenvio_redis_memory_max_bytes") == 600 * 1024 * 1024
     assert 0 < (found.value("reenvio_redis_memory_used_bytes") or 0) < 2 * memory.used

@@ -77,7 +77,7 @@ def _is_compression(given: str) -> str:
 
 
 def _is_file(path: Path) -> Path:
-    if not (path.is_file() and os.access(path, os.R_OK)):
+    if not os.access(path, os.R_OK) or path.is_dir():
         raise ValueError(
             "there is no file that can be read: correct the path or the file's rights, or unset it"
         )

@@ -88,7 +88,7 @@ def _is_ahead(known: Standstill, now: datetime) -> bool:
 
 def is_due(still: Standstill, look: Look) -> bool:
     """Whether it is to be nudged: it stands still, others moved, and its last nudge had its time."""
-    return still.confirmed_at is not None and _others_move(still, look) and _is_time(still, look.now)
+    return still.confirmed_at is not None and others_move(still, look) and _is_time(still, look.now)
 
 
 def is_healed(gone: Standstill, now: datetime) -> bool:
@@ -98,7 +98,7 @@ def is_healed(gone: Standstill, now: datetime) -> bool:
     return now - gone.nudged_at <= NUDGE_AGAIN
 
 
-def _others_move(still: Standstill, look: Look) -> bool:
+def others_move(still: Standstill, look: Look) -> bool:
     """Whether anybody moved since it was seen, or nudged: it stands still itself, so it was another."""
     return look.moved_at is not None and look.moved_at > (still.nudged_at or still.seen_at)
 

@@ -108,8 +108,7 @@ def heal_standing(services: Services) -> JobHandler:
 
     While clocks disagree nobody can say what is late: it is told, and nothing is done.
     """
-    check = services.clock_check
-    late_after = max(LATE_AFTER, 2 * check.tolerance)
+    late_after = max(LATE_AFTER, 2 * services.clock_check.tolerance)
     watch = StandingWatch(services.store, services.nudges, services.observe, late_after)
 
     async def look(now: datetime) -> int:
@@ -117,18 +116,13 @@ def heal_standing(services: Services) -> JobHandler:
         await services.store.run(lambda tx: tx.upkeep_runs.done(UpkeepTask.STANDING, now=now))
         return nudged
 
-    handler = _maintenance(JobType.HEAL_STANDING, services, look, minutes=5)
-    lock = services.limits.applied_to(handler).lock
+    def not_looked(_job: Job, apart: ClocksDisagree) -> Outcome:
+        log.warning("standing_not_looked_for", why=str(apart))
+        return Complete({Variable.PROCESSED_COUNT: 0})
 
-    async def handle(job: Job) -> Outcome:
-        try:
-            await check.agreed(_engine_time(job, lock, await services.clock.now()))
-        except ClocksDisagree as apart:
-            log.warning("standing_not_looked_for", why=str(apart))
-            return Complete({Variable.PROCESSED_COUNT: 0})
-        return await handler.handle(job)
-
-    return replace(handler, handle=handle)
+    return _held_to_clocks(
+        _maintenance(JobType.HEAL_STANDING, services, look, minutes=5), services, not_looked
+    )
 
 
 def snapshot_kpis(services: Services) -> JobHandler:
@@ -153,14 +147,24 @@ def send_reports(services: Services) -> JobHandler:
 
 def _timely(job_type: JobType, services: Services, work: Work) -> JobHandler:
     """Work that seals, counts or removes by the time: it fails, and does nothing, while clocks disagree."""
-    handler = _maintenance(job_type, services, work)
+
+    def failed(job: Job, apart: ClocksDisagree) -> Outcome:
+        return Fail(f"{job.type}: {apart}", CLOCKS_BACKOFF)
+
+    return _held_to_clocks(_maintenance(job_type, services, work), services, failed)
+
+
+def _held_to_clocks(
+    handler: JobHandler, services: Services, otherwise: Callable[[Job, ClocksDisagree], Outcome]
+) -> JobHandler:
+    """The handler, which does nothing while clocks disagree; what it answers then."""
     lock = services.limits.applied_to(handler).lock
 
     async def handle(job: Job) -> Outcome:
         try:
             await services.clock_check.agreed(_engine_time(job, lock, await services.clock.now()))
         except ClocksDisagree as apart:
-            return Fail(f"{job.type}: {apart}", CLOCKS_BACKOFF)
+            return otherwise(job, apart)
         return await handler.handle(job)
 
     return replace(handler, handle=handle)

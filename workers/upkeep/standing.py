@@ -30,6 +30,7 @@ from domain.standing import (
     is_due,
     is_healed,
     judge,
+    others_move,
 )
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.messages import ProcessMessage
@@ -105,7 +106,6 @@ class Found:
 
     late: Late
     after: Standstill
-    others_move: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class StandingWatch:
         found = await self.store.run(lambda tx: _judged(tx, page, look))
         for one in found:
             if one.after.confirmed_at == look.now:
-                log.warning("claim_stands_still", **_told(one.late), others_move=one.others_move)
+                log.warning("claim_stands_still", **_told(one.late), others_move=others_move(one.after, look))
         return found
 
     async def _is_nudged(self, found: Found) -> bool:
@@ -207,7 +207,7 @@ async def _judged(tx: Transaction, page: LatePage, look: Look) -> Sequence[Found
     known = await tx.standstills.lock(page.kind, [one.subject for one in late]) if late else {}
     after = [judge(one, known.get(one.subject), look) for one in late]
     await tx.standstills.keep(one for one in after if known.get(one.subject) != one)
-    return [Found(one, then, _others_move(then, look)) for one, then in zip(late, after, strict=True)]
+    return [Found(one, then) for one, then in zip(late, after, strict=True)]
 
 
 async def _keep_nudges(tx: Transaction, taken: Sequence[Found], now: datetime) -> None:
@@ -217,10 +217,6 @@ async def _keep_nudges(tx: Transaction, taken: Sequence[Found], now: datetime) -
 
 def _turn(found: Found) -> tuple[datetime, datetime]:
     return found.after.nudged_at or NEVER, found.late.since
-
-
-def _others_move(after: Standstill, look: Look) -> bool:
-    return look.moved_at is not None and look.moved_at > after.seen_at
 
 
 def _named(still: Standstill | Late) -> dict[str, object]:

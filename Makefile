@@ -31,7 +31,7 @@ bench: $(READY)         ## side by side with the Java client and stock pyzeebe, 
 	$(BIN)/python -m tests.bench
 
 long: $(READY)          ## the tests that take minutes: outage, exactly once with killed workers (`make test` leaves them out)
-	$(BIN)/pytest -m long
+	$(BIN)/pytest -n 2 --dist worksteal -m long
 
 soak: $(READY)          ## twenty minutes of faults against a worker, with figures at the end
 	$(BIN)/python -m tests.chaos.soak --minutes 20

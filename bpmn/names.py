@@ -104,6 +104,7 @@ class Template(StrEnum):
 
     MAX_RETRIES_EXCEEDED = "max-retries-exceeded"
     PERMANENT_ERROR = "permanent-error"
+    PROTOCOL_MISSING = "protocol-missing"
 
 
 class ClaimOutcome(StrEnum):
@@ -166,7 +167,7 @@ class Variable(StrEnum):
     REDRIVE_GOES_ON = "redriveGoesOn"
 
     PROCESSED_COUNT = "processedCount"
-    RESOLVED_JOB = "resolvedJobKey"  # local to a task that a person began again: the job it goes on from
+    RESOLVED_JOB = "resolvedJobKey"  # local to a task that was begun again: the job it goes on from
 
     TRACEPARENT = "traceparent"  # where traces are on: the W3C trace context of the claim
 

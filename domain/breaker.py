@@ -22,7 +22,7 @@ from domain.slots import (
     with_new_lanes,
 )
 from domain.submission import AccessDenied, AnswerLost, Failed
-from domain.verdicts import Candidate, Go, Hold, Stop, Verdict
+from domain.verdicts import Candidate, Go, Hold, NoPlace, Stop, Verdict
 
 MAINTENANCE = "outside the payer's hours, or planned maintenance"
 ASKED_TO_WAIT = "the payer asked to come later"
@@ -160,7 +160,7 @@ class Breaker:
         now, limits = self.now, self.limits
         base, reason = self._barred()
         if base > now:
-            wait = self._wait_on if self._is_open_ended else self._wait
+            wait = self._wait_on if self._is_open_ended or self._is_put_off(candidate, base) else self._wait
             return wait(candidate, base, reason)
         if not self.is_free:
             return self._try(candidate, in_flight)
@@ -199,6 +199,12 @@ class Breaker:
             case _:
                 return False
 
+    def _is_put_off(self, candidate: Candidate, base: datetime) -> bool:
+        """Whether a claim that came at the end it was told has long to wait again: then nobody knows it."""
+        came = candidate.until is not None and candidate.until - self.limits.early <= self.now
+        is_planned = opening(self.limits, self.now) > self.now
+        return came and not is_planned and base - self.now >= self.limits.first_wait
+
     @property
     def _why(self) -> str:
         """Why nobody may go; earlier versions kept a person's own words with a pause."""
@@ -230,9 +236,17 @@ class Breaker:
         return candidate.until is not None or self.limits.share >= 1
 
     def _wait_for_a_place(self, candidate: Candidate) -> tuple[PayerStatus, Verdict]:
-        """Its turn is in the lane, but it comes when a place may be free; those after it need not wait."""
-        status, slot = self._drawn(candidate, self.now)
-        at = max(slot, self.now + self.limits.busy_wait)
+        """Its turn is in the lane, but it comes when a place may be free; those after it need not wait.
+
+        One that has had its slot draws none again: slots that nobody uses would keep others away.
+        """
+        if candidate.place.asks_again:
+            return self.status, NoPlace()
+        status, slot = self.status, candidate.slot_at
+        if slot is None:
+            status, slot = self._drawn(candidate, self.now)
+        turn_in = self.limits.busy_wait if candidate.place.turn_in is None else candidate.place.turn_in
+        at = max(slot, self.now + turn_in)
         return status, self._hold(candidate, at, OWN_PACE, slot_at=at)
 
     def _queue(self, candidate: Candidate, base: datetime) -> tuple[PayerStatus, Verdict]:

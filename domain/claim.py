@@ -8,7 +8,8 @@ from domain.check_digits import holds_personal
 
 CLAIM_ID_MAX = 100
 CLAIM_ID_SHAPE = "CLM-<text>-<digits>"
-_CLAIM_ID = re.compile(r"CLM-[A-Za-z0-9._\-]+-[0-9]+", re.ASCII)
+CLAIM_ID_PATTERN = r"CLM-[A-Za-z0-9._\-]+-[0-9]+"
+_CLAIM_ID = re.compile(CLAIM_ID_PATTERN, re.ASCII)
 _REFERENCE = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9._:/\-]*")
 
 

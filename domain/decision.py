@@ -58,6 +58,11 @@ class Decided:
         return self.finding.classification
 
     @property
+    def is_of_first_failure(self) -> bool:
+        """Whether nothing was retried before it in this round."""
+        return self.retry_count == 0
+
+    @property
     def warning(self) -> str | None:
         """A warning for the log when the error was retried without being understood."""
         return self.finding.category if self.finding.matched is None else None
@@ -69,6 +74,11 @@ class Retry(Decided):
 
     backoff: BackoffCalculation
     next_retry_time: datetime
+
+    @property
+    def is_of_first_failure(self) -> bool:
+        """Whether the retry that it schedules is the round's first."""
+        return self.retry_count == 1
 
     @property
     def wait(self) -> timedelta:

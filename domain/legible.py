@@ -6,6 +6,7 @@ import re
 _UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _BLANK_LETTERS = {ord(letter): " " for letter in "\u2800\u3164\uffa0"}
 _LAYOUT = "\n\t\u00a0"
+_WITHOUT_LAYOUT = dict.fromkeys(map(ord, _LAYOUT))
 _LINE_ENDS = {ord("\n"): "\\n", ord("\t"): "\\t", ord("\u00a0"): " "}
 _ODD_BLANKS = re.compile(r"\s\s+|[^\S \n]")
 
@@ -29,7 +30,7 @@ def is_text(text: str) -> bool:
 
 def printable(text: str) -> str:
     """The text with all that a terminal would obey shown as its escape; line ends and tabs stay."""
-    if text.isprintable():
+    if text.isprintable() or text.translate(_WITHOUT_LAYOUT).isprintable():
         return text
     return "".join(
         letter if letter.isprintable() or letter in _LAYOUT else _escaped(letter) for letter in text

@@ -119,6 +119,13 @@ class StandstillHealed:
 
 
 @dataclass(frozen=True, slots=True)
+class IncidentElsewhere:
+    """A job raised an incident that is kept with no claim: it has none, or not one that it sends."""
+
+    job_type: str
+
+
+@dataclass(frozen=True, slots=True)
 class LetterMovedIn:
     """A mail that had found the dead letters full became one when there was room."""
 
@@ -135,6 +142,7 @@ Observation = (
     | MailAttempted
     | LetterMovedIn
     | StandstillHealed
+    | IncidentElsewhere
 )
 Observe = Callable[[Observation], None]
 

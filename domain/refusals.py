@@ -1,5 +1,6 @@
 """Answers that are no: a claim that is not taken in, or something that cannot be asked of one."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from domain.errors import Trouble
@@ -14,12 +15,27 @@ class RefusalKind(StrEnum):
     CONFLICT = "CONFLICT"
 
 
+@dataclass(frozen=True, slots=True)
+class FileFault:
+    """One fault of a file: where, and against which rule; never a value. Without a line it is our own."""
+
+    element: str
+    rule: str
+    line: int | None = None
+    guide: int | None = None
+
+
 class ClaimRefusal(Trouble):  # it is an answer, not a fault
     """What was asked of a claim makes no sense in its state; the text says why and what does."""
 
 
 class Refusal(Trouble):  # it is an answer, not a fault
-    """A claim that is not taken in; `str()` is one line, without a word of the file's content."""
+    """A claim that is not taken in; `str()` is one line, without a word of the file's content.
+
+    `faults` are all that were found in the file, where its schema is not followed.
+    """
+
+    faults: tuple[FileFault, ...] = ()
 
     def __init__(self, kind: RefusalKind, field: str, problem: str, *, rule: str, remedy: str) -> None:
         super().__init__(f"{field}: {problem} (rule: {rule}). {remedy}")

@@ -25,12 +25,37 @@ class StandingKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class JobPlace:
+    """Where a job stands in its process: enough to begin its task anew, as the job that it was first."""
+
+    instance: int
+    element: int
+    first_key: int
+    element_id: str
+
+    def __str__(self) -> str:
+        return f"{self.instance}/{self.element}/{self.first_key}/{self.element_id}"
+
+    @classmethod
+    def read(cls, line: str) -> "JobPlace":
+        """A place as it was written."""
+        instance, element, first_key, element_id = line.split("/", 3)
+        return cls(int(instance), int(element), int(first_key), element_id)
+
+
+@dataclass(frozen=True, slots=True)
 class HeldJob:
     """A job in a worker's hands: its key at the engine, its retries, and when its lock ends by that clock."""
 
     key: int
     retries: int
     until: datetime
+    place: JobPlace | None = None
+
+    @property
+    def written_place(self) -> str | None:
+        """Its place as it is kept."""
+        return str(self.place) if self.place else None
 
 
 @dataclass(frozen=True, slots=True)

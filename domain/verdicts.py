@@ -1,7 +1,18 @@
 """A claim before its payer: who wants to go, and what it is told."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceWait:
+    """How a claim waits where all of its payer's places are taken.
+
+    Its worker asks again in a moment, or says in how long it reckons with a place for it, where it can.
+    """
+
+    asks_again: bool = False
+    turn_in: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +25,7 @@ class Candidate:
     since: datetime | None = None
     until: datetime | None = None
     slot_at: datetime | None = None
+    place: PlaceWait = PlaceWait()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +51,9 @@ class Stop:
     reason: str
 
 
-Verdict = Go | Hold | Stop
+@dataclass(frozen=True, slots=True)
+class NoPlace:
+    """All places are taken at this moment; the claim's worker asks again, and nothing is written down."""
+
+
+Verdict = Go | Hold | Stop | NoPlace

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import socket
 from collections.abc import Iterator
 
 NO_FILES = "out of file descriptors: raise the limit (ulimit -n)"
@@ -15,13 +14,18 @@ def own_limit(error: BaseException) -> str | None:
     """The code of the limit that stands behind a failure, if one does; names are looked up in files."""
     for reason in reasons(error):
         number = reason.errno if isinstance(reason, OSError) else None
-        if number in _FILES or (isinstance(reason, socket.gaierror) and lacks_descriptors()):
+        if number in _FILES or (_is_no_answer(reason) and lacks_descriptors()):
             return "NET:OWN_FILES"
         if number in _MEMORY or isinstance(reason, MemoryError):
             return "NET:OWN_MEMORY"
         if isinstance(reason, RuntimeError) and _NO_THREAD in str(reason):
             return "NET:OWN_THREADS"
     return None
+
+
+def _is_no_answer(reason: BaseException) -> bool:
+    """Whether nobody answered; a name that no file is left to look up fails with any errno there is."""
+    return isinstance(reason, OSError) and not isinstance(reason, ConnectionError | TimeoutError)
 
 
 def reasons(error: BaseException | None) -> Iterator[BaseException]:

@@ -31,6 +31,7 @@ from persistence.tables import (
     audit_anchors,
     audit_events,
     audit_permits,
+    bulk_items,
     claim_events,
     claim_guides,
     claim_payloads,
@@ -44,6 +45,7 @@ from persistence.tables import (
     operator_orders,
     outbox,
     retry_decisions,
+    review_assignees,
     reviews,
     submission_attempts,
 )
@@ -117,6 +119,8 @@ AREAS = (
     Area("notices", RecordKind.HISTORY, notices, notices.c.recorded_at),
     Area("mails", RecordKind.PAYLOAD, mails, mails.c.enqueued_at, mails.c.state != MailState.PENDING),
     Area("operators' orders", RecordKind.LOG, operator_orders, operator_orders.c.at),
+    Area("claims of orders about many", RecordKind.LOG, bulk_items, bulk_items.c.due_at),
+    Area("who has which review", RecordKind.LOG, review_assignees, review_assignees.c.assigned_at),
     CLAIMS,
     Area("published events", RecordKind.PUBLISHED, outbox, outbox.c.published_at),
 )

@@ -26,13 +26,15 @@ GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO reenvio_workers;
 REVOKE UPDATE, DELETE ON audit_events, audit_anchors, policies, retry_decisions, claim_events FROM reenvio_workers;
 REVOKE UPDATE, DELETE ON operator_orders FROM reenvio_workers;
 GRANT UPDATE (refused_at) ON operator_orders TO reenvio_workers;
-REVOKE DELETE ON claims, submission_attempts, reviews, notices, mails, outbox, first_rounds FROM reenvio_workers;
+REVOKE DELETE ON claims, submission_attempts, reviews, notices, mails, outbox, first_rounds, bulk_orders, bulk_items
+  FROM reenvio_workers;
 REVOKE INSERT, UPDATE, DELETE ON audit_permits, error_statistics, alembic_version FROM reenvio_workers;
 
 -- Retention: read, and remove what is past its period; it writes nothing that anybody decides by.
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO reenvio_retention;
 GRANT DELETE ON audit_events, retry_decisions, claim_events, claims, claim_guides, claim_payloads, claim_texts,
-  submission_attempts, reviews, notices, mails, outbox, operator_orders, first_rounds TO reenvio_retention;
+  submission_attempts, reviews, notices, mails, outbox, operator_orders, first_rounds, bulk_items,
+  review_assignees TO reenvio_retention;
 GRANT UPDATE (result) ON submission_attempts TO reenvio_retention;
 GRANT UPDATE (pruned_at) ON audit_anchors TO reenvio_retention;
 GRANT INSERT, DELETE ON audit_permits TO reenvio_retention;

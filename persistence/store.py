@@ -1,6 +1,6 @@
 """The repositories, and the unit of work that commits them together.
 
-A job is one transaction as a rule. submit-claim has four or more, two before it asks its payer and two after
+A job is one transaction as a rule. submit-claim has two or more, one before it asks its payer and one after
 (see there): none may stay open meanwhile, and a crash must leave on record that the claim had left.
 """
 
@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -23,7 +23,7 @@ from persistence.audit.rejections import Rejections
 from persistence.audit.seals import UNSEALED, Seals
 from persistence.audit.verification import Verification
 from persistence.database.engine import answers, looking
-from persistence.database.group_commit import GroupCommit
+from persistence.database.group_commit import GroupCommit, nobody_is_told
 from persistence.database.time import database_time
 from persistence.database.trouble import (
     UNREACHABLE,
@@ -37,6 +37,8 @@ from persistence.decision_log import DecisionLog
 from persistence.export import Export
 from persistence.repositories.attempts import Attempts
 from persistence.repositories.begun_sends import BegunSends
+from persistence.repositories.bulk_orders import BulkOrders
+from persistence.repositories.claim_lists import ClaimLists
 from persistence.repositories.claims import Claims
 from persistence.repositories.control_reports import ControlReports
 from persistence.repositories.dead_letters import DeadLetters
@@ -53,17 +55,25 @@ from persistence.repositories.kpi_snapshots import KpiSnapshots
 from persistence.repositories.kpis import Kpis
 from persistence.repositories.leases import Leases
 from persistence.repositories.legal_holds import LegalHolds
+from persistence.repositories.login_trials import LoginTrials
 from persistence.repositories.mail_lanes import MailLanes
 from persistence.repositories.mail_limits import MailPaces
 from persistence.repositories.mails import Mails
 from persistence.repositories.operator_orders import OperatorOrders
 from persistence.repositories.outbox import Outbox
+from persistence.repositories.overview import Overview
+from persistence.repositories.payer_traffic import PayerTraffic
 from persistence.repositories.payers import Payers
 from persistence.repositories.payloads import Payloads
+from persistence.repositories.people import KnownPeople
+from persistence.repositories.people_sessions import PeopleSessions
 from persistence.repositories.policies import Policies
+from persistence.repositories.review_desk import ReviewDesk
 from persistence.repositories.reviews import Notices, Reviews
+from persistence.repositories.saved_filters import SavedFilters
 from persistence.repositories.sealed import SealedValues
 from persistence.repositories.standstills import Standstills
+from persistence.repositories.tenant_figures import TenantFigures
 from persistence.repositories.upkeep_runs import UpkeepRuns
 from persistence.retention import ExpiredRecords
 
@@ -96,8 +106,10 @@ class Transaction:
         self.attempts = Attempts(connection, self.notes)
         self.audit_keys = KeyNeeds(connection, seals)
         self.begun_sends = BegunSends(connection)
+        self.bulk_orders = BulkOrders(connection)
         self.checkpoints = Checkpoints(connection, seals)
         self.claims = Claims(connection)
+        self.claim_lists = ClaimLists(connection)
         self.dead_letters = DeadLetters(connection)
         self.control_reports = ControlReports(connection)
         self.decision_log = DecisionLog(connection, seals)
@@ -115,19 +127,27 @@ class Transaction:
         self.kpis = Kpis(connection)
         self.kpi_snapshots = KpiSnapshots(connection)
         self.leases = Leases(connection)
+        self.login_trials = LoginTrials(connection)
         self.mail_lanes = MailLanes(connection)
         self.mail_paces = MailPaces(connection)
         self.mails = Mails(connection)
         self.notices = Notices(connection)
         self.orders = OperatorOrders(connection, self.notes)
         self.outbox = Outbox(connection)
+        self.overview = Overview(connection)
+        self.payer_traffic = PayerTraffic(connection)
         self.payers = Payers(connection)
         self.payloads = Payloads(connection)
+        self.people = KnownPeople(connection)
+        self.people_sessions = PeopleSessions(connection)
         self.policies = Policies(connection)
         self.rejections = Rejections(connection, seals)
+        self.review_desk = ReviewDesk(connection)
         self.reviews = Reviews(connection)
+        self.saved_filters = SavedFilters(connection)
         self.sealed = SealedValues(connection)
         self.standstills = Standstills(connection)
+        self.tenant_figures = TenantFigures(connection)
         self.upkeep_runs = UpkeepRuns(connection)
         self.verification = Verification(connection, seals)
 
@@ -137,6 +157,7 @@ class Transaction:
 
 
 Work = Callable[[Transaction], Awaitable[Result]]
+TellRecorded = Callable[[Recorded], None]
 Opened = Callable[[], AbstractAsyncContextManager[Transaction]]
 
 
@@ -220,14 +241,26 @@ class Store:
                 await asyncio.sleep(pause)
         return await _once(work, opened)
 
-    async def record(self, draft: DecisionDraft) -> Recorded:
-        """Write a decision down durably, in one commit with others that arrive at the same time."""
+    async def record(self, draft: DecisionDraft, tell: TellRecorded = nobody_is_told) -> Recorded:
+        """Write a decision down durably, in one commit with others that arrive at the same time.
+
+        `tell` gets the answer too, also when whoever asks has stopped waiting for it.
+        """
         with self._noted():
-            return await self._decisions.add(draft)
+            return await self._decisions.add(draft, tell)
 
     async def _record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
+        tried: set[int] = set()
+
+        async def work(tx: Transaction) -> Sequence[Recorded]:
+            answers = await tx.decision_log.record(drafts)
+            own = [replace(one, is_new=True) if n in tried else one for n, one in enumerate(answers)]
+            # what is found now was written by a try whose commit went well, and whose answer got lost
+            tried.update(n for n, one in enumerate(own) if one.is_new)
+            return own
+
         with self._noted(), self.watch(Access.WRITE):  # noted here too: who asked may have stopped waiting
-            return await self._tried(lambda tx: tx.decision_log.record(drafts), self.transaction)
+            return await self._tried(work, self.transaction)
 
     @contextmanager
     def _noted(self) -> Iterator[None]:

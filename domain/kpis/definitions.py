@@ -107,21 +107,19 @@ def _success(counted: Counted) -> Measure:
 
 
 def _mean_attempts(counted: Counted) -> Measure:
-    return _mean(counted.tally, counted.tally.retries_sent, 1)
+    tally = counted.tally
+    return Measure(tally.retries_sent, tally.recovered, tally.recovered, tally.running_retried)
 
 
 def _mean_time(counted: Counted) -> Measure:
-    return _mean(counted.tally, counted.tally.since_send_us, SECOND_US)
-
-
-def _mean(tally: KpiTally, total: int, unit: int) -> Measure:
-    return Measure(total, tally.recovered * unit, tally.recovered, tally.running_retried)
+    tally = counted.tally
+    return Measure(tally.since_send_us, tally.timed * SECOND_US, tally.timed, tally.running_retried)
 
 
 def _median_time(counted: Counted) -> Measure:
     low, high = counted.middle_us or (0, 0)
     parts = 2 * SECOND_US if counted.middle_us else 0
-    return Measure(low + high, parts, counted.tally.recovered, counted.tally.running_retried)
+    return Measure(low + high, parts, counted.tally.timed, counted.tally.running_retried)
 
 
 def _lost(counted: Counted) -> Measure:

@@ -11,6 +11,8 @@ from enum import StrEnum
 from domain.decision import Cause, Decision, Exhausted, Permanent
 
 MICROSECOND = timedelta(microseconds=1)
+NOT_KNOWN = -1
+"""A time that nobody can tell; a number, since a worker of the version before reads no empty one."""
 
 
 class GivenUp(StrEnum):
@@ -50,7 +52,7 @@ class Recovery:
     """A claim that was taken in its first round, by a retry.
 
     Microseconds, since sums of whole numbers have no last digit to lose: from the first failure, and from
-    the first send, to the acceptance.
+    the first send, to the acceptance. Both are `NOT_KNOWN` where a clock was set back in between.
     """
 
     accepted_at: datetime
@@ -90,9 +92,13 @@ def recovery(
 ) -> Recovery | None:
     """What the acceptance of the last of these sends means; None when no retry of the first round made it.
 
-    A send that left before its round was given up belongs to it, however late its answer came.
+    A send that left before its round was given up belongs to it, however late its answer came. Where a
+    clock was set back the sends are counted by their numbers, and nobody knows what came before giving up.
     """
     taken = sends[-1]
+    if _is_set_back(first_failed_at, sends, at):
+        is_retry = len(sends) > 1 and given_up_at is None
+        return Recovery(at, len(sends) - 1, NOT_KNOWN, NOT_KNOWN) if is_retry else None
     if given_up_at is not None and taken.started_at >= given_up_at:
         return None
     retries = sum(send.started_at > first_failed_at for send in sends)
@@ -104,6 +110,13 @@ def recovery(
         since_failure_us=(at - first_failed_at) // MICROSECOND,
         since_send_us=(at - sends[0].started_at) // MICROSECOND,
     )
+
+
+def _is_set_back(first_failed_at: datetime, sends: Sequence[NumberedSend], at: datetime) -> bool:
+    """Whether the claim's moments do not follow each other as they happened: its first send failed first."""
+    moments, first = [*(send.started_at for send in sends), at], sends[0]
+    has_failed_before = first.number == 1 and first.started_at > first_failed_at
+    return has_failed_before or moments != sorted(moments) or at < first_failed_at
 
 
 def first_end(decided: Sequence[DecidedFailure]) -> DecidedFailure | None:

@@ -13,6 +13,7 @@ class KpiTally:
     nobody tells us what became of them. `running` are claims of ours whose first round is not over,
     `running_retried` those of them with a retry; `in_review` counts claims that a person has now,
     `by_people` those taken in a later round or by a person's word, not by their first send's late answer.
+    `untimed` are recovered ones whose times nobody knows, since a clock was set back: they are in no time.
     """
 
     decided: int = 0
@@ -22,6 +23,7 @@ class KpiTally:
     by_deadline: int = 0
     retried: int = 0
     recovered: int = 0
+    untimed: int = 0
     spent: int = 0
     ended_by_deadline: int = 0
     retries_sent: int = 0
@@ -35,6 +37,11 @@ class KpiTally:
     def __add__(self, other: "KpiTally") -> "KpiTally":
         """Both together."""
         return KpiTally(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(KpiTally)})
+
+    @property
+    def timed(self) -> int:
+        """Recovered claims whose times are known."""
+        return self.recovered - self.untimed
 
     @property
     def is_empty(self) -> bool:

@@ -149,29 +149,52 @@ class Fairness:
         return Turn(min(others or waiting, key=self._urgency), self.terms.batch)
 
     def served(self, tenant: str, number: int, at: datetime) -> "Fairness":
-        """After so many jobs of a tenant were handed out; none changes nothing."""
-        if number < 1:
+        """After so many jobs of a tenant were handed out in its turn; none changes nothing."""
+        return self.took(tenant, [tenant] * number, at)
+
+    def took(self, tenant: str, owners: Sequence[str], at: datetime) -> "Fairness":
+        """After a tenant's turn in which jobs of these were handed out, in this order.
+
+        The turn is the tenant's, also where others that share its queue stood before it there; what is
+        counted as processed is each one's own.
+        """
+        if not owners:
             return self
-        goes_on = tenant == self.current
-        opens = not goes_on or self.in_a_row >= self.terms.batch
+        opens = tenant != self.current or self.in_a_row >= self.terms.batch
+        turned = self._opened(tenant) if opens else self
+        for owner in owners:
+            turned = turned._processed(owner, at)
+        return turned
+
+    def set_back(self, tenant: str) -> "Fairness":
+        """After one job of a tenant that was handed out was not processed after all; its turn was had.
+
+        This may be known before the job is counted.
+        """
         known = self.standings.get(tenant, TenantStanding())
-        after = replace(known, last_at=at, total=known.total + number)
+        return replace(self, standings={**self.standings, tenant: replace(known, total=known.total - 1)})
+
+    def _opened(self, tenant: str) -> "Fairness":
+        """With a new turn begun, which is a round more for all that wait and are not served in it."""
+        known = self.standings.get(tenant, TenantStanding())
+        due = max(known.due, self.reached - MOST_ARREARS) + self.terms.stride(tenant)
         return replace(
             self,
-            standings={**self.standings, tenant: self._opened(tenant, after) if opens else after},
-            round=self.round + opens,
-            current=tenant,
-            in_a_row=number + (self.in_a_row if goes_on else 0),
-            reached=max(self.reached, known.due) if opens else self.reached,
+            standings={**self.standings, tenant: replace(known, due=due, last_round=self.round + 1)},
+            round=self.round + 1,
+            reached=max(self.reached, known.due),
         )
 
-    def _opened(self, tenant: str, known: TenantStanding) -> TenantStanding:
-        """With a new turn begun, which is a round more for all others that wait."""
+    def _processed(self, owner: str, at: datetime) -> "Fairness":
+        """With one job of a tenant handed out."""
+        known = self.standings.get(owner, TenantStanding())
+        since = None if known.waits_since is None else self.round
+        after = replace(known, waits_since=since, last_at=at, total=known.total + 1)
         return replace(
-            known,
-            waits_since=None if known.waits_since is None else self.round + 1,
-            due=max(known.due, self.reached - MOST_ARREARS) + self.terms.stride(tenant),
-            last_round=self.round + 1,
+            self,
+            standings={**self.standings, owner: after},
+            current=owner,
+            in_a_row=1 + (self.in_a_row if owner == self.current else 0),
         )
 
     def rounds_without(self, tenant: str) -> int:
@@ -206,7 +229,7 @@ class Fairness:
             last_processed_at=standing.last_at,
             rounds_without_processing=self.rounds_without(tenant),
             current_priority=self.priority(tenant),
-            total_processed=standing.total,
+            total_processed=max(0, standing.total),
             consecutive_batch_count=self.in_a_row if tenant == self.current else 0,
         )
 

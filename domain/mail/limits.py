@@ -81,15 +81,6 @@ def taken(meter: MailMeter, limits: MailLimits, number: int, now: datetime) -> M
     return MailMeter(meter.scope, _reach(meter, limits, now) + number * limits.interval)
 
 
-def given_back(meter: MailMeter, limits: MailLimits, number: int, held: timedelta) -> MailMeter:
-    """The meter when some that were taken so long ago were not sent after all.
-
-    What the pace has meanwhile given back by itself is not given twice.
-    """
-    credit = max(timedelta(), number * limits.interval - held)
-    return MailMeter(meter.scope, meter.paced_until - credit)
-
-
 def _reach(meter: MailMeter, limits: MailLimits, now: datetime) -> datetime:
     """Not in the past, and no further ahead than sends can reach: such a moment is a wrong clock's."""
     return min(max(meter.paced_until, now), now + limits.lead + limits.interval)

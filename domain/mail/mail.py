@@ -66,6 +66,7 @@ class Mail:
     job_key: int | None = None
     job_retries: int | None = None
     job_until: datetime | None = None
+    job_place: str | None = None
 
     @property
     def start_id(self) -> str:
@@ -89,7 +90,8 @@ class Mail:
         """The mail, which this job is about to try."""
         if job is None:
             return self
-        return replace(self, job_key=job.key, job_retries=job.retries, job_until=job.until)
+        where = job.written_place
+        return replace(self, job_key=job.key, job_retries=job.retries, job_until=job.until, job_place=where)
 
 
 def queued_at(expires_at: datetime) -> datetime:

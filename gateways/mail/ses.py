@@ -23,7 +23,7 @@ class SesMissingError(Trouble):
 class SesAccount:
     """Which SES, and as whom; credentials are found as every AWS tool finds them.
 
-    `seconds` is all the time that one attempt has: half of it for the connection, half for each silence.
+    `seconds` is all the time that one attempt has: half of it for the connection, all of it for each silence.
     """
 
     sender: str

@@ -3,40 +3,58 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import grpc
 from pyzeebe import ZeebeClient
-from pyzeebe.errors import MessageAlreadyExistsError, PyZeebeError, ZeebeBackPressureError
+from pyzeebe.errors import (
+    MessageAlreadyExistsError,
+    PyZeebeError,
+    ZeebeBackPressureError,
+    ZeebeDeadlineExceeded,
+)
 from pyzeebe.proto.gateway_pb2 import FailJobRequest, ModifyProcessInstanceRequest, SetVariablesRequest
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
-from domain.errors import Trouble
 from gateways.zeebe.messages import ProcessMessage
+from gateways.zeebe.refusals import (
+    CommandRefusedError,
+    ElementGoneError,
+    InstanceGoneError,
+    NoAnswerError,
+)
 
 ANSWER_SECONDS = 15.0
+UNANSWERED_AT_MOST = 3
 CROWDED_PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-
-
-class CommandRefusedError(Trouble):
-    """The engine did not take a command; the text says what to look at."""
-
-
-class InstanceGoneError(CommandRefusedError):
-    """There is no such process instance any more."""
-
-
-class ElementGoneError(CommandRefusedError):
-    """The instance is there, but an element to end or to begin is not."""
 
 
 _REFUSALS: Mapping[grpc.StatusCode, type[CommandRefusedError]] = {
     grpc.StatusCode.NOT_FOUND: InstanceGoneError,
     grpc.StatusCode.INVALID_ARGUMENT: ElementGoneError,
+    grpc.StatusCode.DEADLINE_EXCEEDED: NoAnswerError,
 }
+
+
+class HandOut(Enum):
+    """What came of asking for a job to be handed out again.
+
+    One that RESTS has failed: it waits for the end of its backoff, or stands on its worker's incident. One
+    that is GONE was done with, or threw an error that nobody caught.
+    """
+
+    DONE = "done"
+    RESTS = "rests"
+    GONE = "gone"
+
+
+_NOT_IN_HAND = frozenset({grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION})
+_HAS_FAILED = "in state 'FAILED'"  # the engine's words since 8.5; its status alone does not tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +74,16 @@ class Modification:
 class ZeebeCommands:
     """Talks to a gateway over an open channel."""
 
-    def __init__(self, channel: grpc.aio.Channel) -> None:
+    def __init__(self, channel: grpc.aio.Channel, *, answer_seconds: float = ANSWER_SECONDS) -> None:
+        self._answer_seconds = answer_seconds
         self._stub: Any = GatewayStub(channel)  # the stubs are typed for the blocking channel only
         self._client = ZeebeClient(channel, max_connection_retries=-1)
 
     async def deploy(self, *models: Path) -> None:
-        """Deploy models; equal ones keep their version."""
+        """Deploy models; equal ones keep their version, so where no answer came they are deployed again."""
+        deploy = partial(self._client.deploy_resource, *models)
         try:
-            await self._client.deploy_resource(*models)
+            await _until_answered(partial(_when_not_crowded, deploy))
         except PyZeebeError as error:
             raise CommandRefusedError(f"Deployment refused: {_cause(error)}") from error
 
@@ -78,44 +98,50 @@ class ZeebeCommands:
             message_id=message.message_id,
         )
         try:
-            await _when_not_crowded(publish)
+            await _when_not_crowded(partial(self._answered, publish))
         except MessageAlreadyExistsError:
             return False
+        except TimeoutError as error:
+            raise NoAnswerError(
+                f"Message {message.name}: no answer within {self._answer_seconds:g} s, so it may have been "
+                "taken or not. See that the engine runs and is not overloaded."
+            ) from error
         except PyZeebeError as error:
             raise CommandRefusedError(f"Message {message.name} was not taken: {_cause(error)}") from error
         return True
+
+    async def _answered(self, command: Callable[[], Awaitable[object]]) -> None:
+        async with asyncio.timeout(self._answer_seconds):
+            await command()
 
     async def runs(self, instance: int) -> bool:
         """Whether the engine still runs a process instance: it takes no variables for one that is gone."""
         request = SetVariablesRequest(elementInstanceKey=instance, variables="{}", local=True)
         try:
-            await _when_not_crowded(partial(self._stub.SetVariables, request, timeout=ANSWER_SECONDS))
+            await _when_not_crowded(partial(self._stub.SetVariables, request, timeout=self._answer_seconds))
         except grpc.aio.AioRpcError as error:
             if error.code() is grpc.StatusCode.NOT_FOUND:
                 return False
             raise CommandRefusedError(f"The engine does not say: {error.code().name}") from error
         return True
 
-    async def hand_out_again(self, job_key: int, retries: int, why: str) -> bool:
-        """Fail a job that somebody has in hand, with these retries; False when nobody has it.
-
-        It may be done with, on an incident, or wait for the end of its backoff: all that is left as it is.
-        """
+    async def hand_out_again(self, job_key: int, retries: int, why: str) -> HandOut:
+        """Fail a job that somebody has in hand, with these retries; any other is left as it is."""
         request = FailJobRequest(jobKey=job_key, retries=retries, errorMessage=why)
         try:
-            await _when_not_crowded(partial(self._stub.FailJob, request, timeout=ANSWER_SECONDS))
+            await _when_not_crowded(partial(self._stub.FailJob, request, timeout=self._answer_seconds))
         except grpc.aio.AioRpcError as error:
-            if error.code() in (grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION):
-                return False
+            if error.code() in _NOT_IN_HAND:
+                return HandOut.RESTS if _HAS_FAILED in (error.details() or "") else HandOut.GONE
             raise CommandRefusedError(f"The engine did not take it: {error.code().name}") from error
-        return True
+        return HandOut.DONE
 
     async def modify(self, modification: Modification) -> None:
         """Move an instance on; the engine answers when it is done."""
         request = _modify_request(modification)
         try:
             await _when_not_crowded(
-                partial(self._stub.ModifyProcessInstance, request, timeout=ANSWER_SECONDS)
+                partial(self._stub.ModifyProcessInstance, request, timeout=self._answer_seconds)
             )
         except grpc.aio.AioRpcError as error:
             kind = _REFUSALS.get(error.code(), CommandRefusedError)
@@ -135,6 +161,15 @@ def _modify_request(modification: Modification) -> ModifyProcessInstanceRequest:
     return kind(
         processInstanceKey=modification.instance, activateInstructions=[begins], terminateInstructions=[ends]
     )
+
+
+async def _until_answered(command: Callable[[], Awaitable[object]]) -> None:
+    """Ask again a few times where a broker that has just started was too slow to answer its gateway."""
+    for _ in range(UNANSWERED_AT_MOST):
+        with suppress(ZeebeDeadlineExceeded):
+            await command()
+            return
+    await command()
 
 
 async def _when_not_crowded(command: Callable[[], Awaitable[object]]) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.audit.chain import AuditEvent, Head
+from persistence.audit.claim_seal import ReadTrail, SealState, read_trail, seal_state
 from persistence.audit.seals import UNSEALED, Judgement, Seals
 from persistence.database.dialect import among
 from persistence.tables import audit_events as events
@@ -90,6 +91,16 @@ class Audit:
         """A claim's events, oldest first."""
         query = select(*COLUMNS).where(events.c.claim_id == claim_id).order_by(events.c.sequence)
         return [_event(row) for row in await self._connection.execute(query)]
+
+    async def seal_of(self, claim_id: str) -> SealState:
+        """Whether a claim's own chain is whole."""
+        return seal_state(await self.of_claim(claim_id), self._seals)
+
+    async def trail_of(self, chain: str, limit: int) -> ReadTrail:
+        """The newest events of a chain, each judged."""
+        query = select(*COLUMNS).where(events.c.claim_id == chain).order_by(events.c.sequence.desc())
+        found = [_event(row) for row in await self._connection.execute(query.limit(limit + 1))]
+        return read_trail(found[:limit][::-1], self._seals, is_cut=len(found) > limit)
 
     async def page(self, after: tuple[str, int], limit: int = 1_000) -> Sequence[AuditEvent]:
         """Events of all claims, chain by chain, after a place in that order."""

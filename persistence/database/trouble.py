@@ -39,6 +39,8 @@ def has_waited(error: Exception) -> bool:
 
 def is_locked_out(error: BaseException) -> bool:
     """Whether somebody else held what the work needed; that passes."""
+    if isinstance(error, DatabaseError):
+        return error.__cause__ is not None and is_locked_out(error.__cause__)
     return _code(error).startswith(LOCKED)
 
 
@@ -61,10 +63,23 @@ def reachable() -> Iterator[None]:
 
 
 def _advice(error: BaseException) -> str:
+    return _advice_to_wait(error) or _advice_to_act(error)
+
+
+def _advice_to_wait(error: BaseException) -> str | None:
     if _code(error).startswith(DISK_FULL):
         return "The database's disk is full: make room there; nothing is lost, and work goes on by itself."
     if isinstance(error, PoolTimeoutError):
         return "All our connections to the database are busy: work goes on by itself when one is free."
+    if is_locked_out(error):
+        return (
+            "Somebody else holds what this needs in the database, which is well: work goes on by itself when "
+            "it is free, and a command is to be given again."
+        )
+    return None
+
+
+def _advice_to_act(error: BaseException) -> str:
     kind = type(error).__name__
     if isinstance(error, DataError) or _code(error).startswith(NO_FIT):
         return (

@@ -30,7 +30,7 @@ from persistence.repositories.incidents import StuckJob, read_stuck_job
 from persistence.tables import claim_payloads, claims
 
 DecidedState = Literal[ClaimState.WAITING, ClaimState.FAILED]
-JOB_COLUMNS = ("job_key", "job_retries", "job_until")
+JOB_COLUMNS = ("job_key", "job_retries", "job_until", "job_place")
 log = structlog.get_logger(__name__)
 
 
@@ -56,6 +56,7 @@ class ClaimRow:
     job_key: int | None = None
     job_retries: int | None = None
     job_until: datetime | None = None
+    job_place: str | None = None
 
     def moved(self, state: ClaimState, *, now: datetime, **changes: Any) -> "ClaimRow":
         """The claim in another state; a wait belongs to one only, and who moves a claim ends its incident."""
@@ -69,6 +70,14 @@ class ClaimRow:
     def standing(self, protocol_number: str | None) -> Standing:
         """The claim as rules see it, with the number of an acceptance that stands."""
         return Standing(self.state, self.process_instance_key, protocol_number)
+
+
+@dataclass(frozen=True, slots=True)
+class FreeClaims:
+    """Claims that are ours alone until the transaction ends, and the ids of those that somebody holds."""
+
+    rows: Mapping[str, ClaimRow]
+    held: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +130,9 @@ class Move:
 
 def job_columns(job: HeldJob | None) -> dict[str, Any]:
     """The columns that name the job that last wrote about a row."""
-    given = (job.key, job.retries, job.until) if job else (None, None, None)
+    if job is None:
+        return dict.fromkeys(JOB_COLUMNS)
+    given = (job.key, job.retries, job.until, job.written_place)
     return dict(zip(JOB_COLUMNS, given, strict=True))
 
 
@@ -167,19 +178,33 @@ class Claims:
         """The claim, or None."""
         found = await self._connection.execute(select(claims).where(claims.c.claim_id == claim_id))
         row = found.one_or_none()
-        return None if row is None else _claim(row)
+        return None if row is None else read_claim(row)
 
     async def lock(self, claim_id: str) -> ClaimRow | None:
         """The claim, ours alone until the transaction ends; whoever locks its payer too does that before."""
         query = select(claims).where(claims.c.claim_id == claim_id).with_for_update()
         row = (await self._connection.execute(query)).one_or_none()
-        return None if row is None else _claim(row)
+        return None if row is None else read_claim(row)
 
     async def lock_all(self, claim_ids: Collection[str]) -> Mapping[str, ClaimRow]:
         """Those of the claims that are known, ours alone until the transaction ends."""
         mine = among(self._connection, claims.c.claim_id, claim_ids)
         query = select(claims).where(mine).order_by(claims.c.claim_id).with_for_update()
-        return {row.claim_id: _claim(row) for row in await self._connection.execute(query)}
+        return {row.claim_id: read_claim(row) for row in await self._connection.execute(query)}
+
+    async def lock_free(self, claim_ids: Collection[str]) -> FreeClaims:
+        """Lock those of the claims that nobody holds, and wait for none."""
+        mine = among(self._connection, claims.c.claim_id, claim_ids)
+        query = select(claims).where(mine).order_by(claims.c.claim_id).with_for_update(skip_locked=True)
+        rows = {row.claim_id: read_claim(row) for row in await self._connection.execute(query)}
+        return FreeClaims(rows, await self._held([one for one in claim_ids if one not in rows]))
+
+    async def _held(self, missing: Collection[str]) -> frozenset[str]:
+        """Those of them that there are: somebody holds them; on SQLite one writes at a time anyway."""
+        if not missing or self._connection.dialect.name != "postgresql":
+            return frozenset()
+        known = select(claims.c.claim_id).where(among(self._connection, claims.c.claim_id, missing))
+        return frozenset(await self._connection.scalars(known))
 
     def locking(self, claim_ids: Collection[str]) -> Select[tuple[str]]:
         """The query that locks several claims, in their order."""
@@ -209,7 +234,7 @@ class Claims:
     async def all(self) -> Sequence[ClaimRow]:
         """Every claim, by id."""
         rows = await self._connection.execute(select(claims).order_by(claims.c.claim_id))
-        return [_claim(row) for row in rows]
+        return [read_claim(row) for row in rows]
 
     async def newest(self, wanted: Wanted, limit: int) -> Sequence[ClaimRow]:
         """The claims that came last, newest first."""
@@ -220,19 +245,19 @@ class Claims:
             query = query.where(claims.c.payer_id == wanted.payer_id)
         if wanted.with_incident:
             query = query.where(claims.c.incident.is_not(None))
-        return [_claim(row) for row in await self._connection.execute(query)]
+        return [read_claim(row) for row in await self._connection.execute(query)]
 
     async def received(self, before: datetime, limit: int) -> Sequence[ClaimRow]:
         """Claims that came in before a moment and have not left yet, the longest waiting first."""
         waiting = (claims.c.state == ClaimState.RECEIVED) & (claims.c.updated_at < before)
         query = select(claims).where(waiting).order_by(claims.c.updated_at).limit(limit)
-        return [_claim(row) for row in await self._connection.execute(query)]
+        return [read_claim(row) for row in await self._connection.execute(query)]
 
     async def of_batch(self, payer_ids: Sequence[str], batch_number: str) -> Sequence[ClaimRow]:
         """The claims that are a batch of this number to one of these payers, by id."""
         same = (claims.c.batch_number == batch_number) & claims.c.payer_id.in_(payer_ids)
         rows = await self._connection.execute(select(claims).where(same).order_by(claims.c.claim_id))
-        return [_claim(row) for row in rows]
+        return [read_claim(row) for row in rows]
 
     async def known_batches(self, payer_ids: Sequence[str], numbers: Collection[str]) -> set[str]:
         """Those of the batch numbers that claims at one of these payers have."""
@@ -333,6 +358,7 @@ def _move_row(move: Move) -> dict[str, Any]:
     return {f"to_{name}": value for name, value in values.items()}
 
 
-def _claim(row: Row[Any]) -> ClaimRow:
+def read_claim(row: Row[Any]) -> ClaimRow:
+    """A claim of a row that has all of its columns."""
     read = {"state": ClaimState(row.state), "incident": read_stuck_job(row.incident)}
     return ClaimRow(**(dict(row._mapping) | read))

@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, ColumnElement, case, cast, extract, func, lit
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
-from domain.mail.mail import MailState, queued_at
+from domain.mail.mail import MailState
 from domain.mail.success import MailTally
 from domain.payer_status import PayerStatus
 from persistence.database.dialect import among
@@ -27,14 +27,6 @@ class PayerFigures:
     status: PayerStatus
     waiting: int
     under_way: int
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingMail:
-    """How much mail is still to be sent, and the moment its oldest was queued, or queued again."""
-
-    number: int
-    oldest: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +71,6 @@ class Figures:
         statuses = {status.payer_id: status for status in await Payers(self._connection).all()}
         return [PayerFigures(statuses[payer_id], *numbers) for payer_id, *numbers in rows]
 
-    async def waiting_mail(self) -> WaitingMail:
-        """What is still to be sent."""
-        query = select(func.count(), func.min(mails.c.expires_at)).where(WAITING)
-        number, expires = (await self._connection.execute(query)).one()
-        return WaitingMail(number, queued_at(expires) if expires else None)
-
     async def mails_since(self, since: datetime) -> Sequence[MailTally]:
         """Mails queued since a moment: how many have made how many attempts, and how that ended."""
         under_way = mails.c.sending_until.is_not(None)
@@ -92,6 +78,13 @@ class Figures:
         query = select(*columns, func.count()).where(mails.c.enqueued_at >= since).group_by(*columns)
         rows = await self._connection.execute(query)
         return [MailTally(attempts, MailState(state), bool(busy), n) for attempts, state, busy, n in rows]
+
+    async def mails_by_company(self, since: datetime, limit: int) -> Sequence[tuple[str, int]]:
+        """The companies with most mail queued since a moment, the biggest first."""
+        number = func.count()
+        query = select(mails.c.company_id, number).where(mails.c.enqueued_at >= since)
+        ranked = query.group_by(mails.c.company_id).order_by(number.desc(), mails.c.company_id).limit(limit)
+        return [(company_id, found) for company_id, found in await self._connection.execute(ranked)]
 
     async def letter_ages(self, now: datetime, bounds: Sequence[datetime]) -> LetterAges:
         """Ages of the dead letters, 0 for one that is dated ahead; they are counted since the `bounds`."""

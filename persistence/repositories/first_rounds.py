@@ -168,7 +168,7 @@ class FirstRounds:
             *(columns.claim_id, columns.decided_at, columns.should_retry, columns.cause),
             *(columns.error_classification, columns.retry_count, columns.max_retries),
         ).where(among(self._connection, columns.claim_id, claim_ids))
-        return await self._by_claim(query.order_by(columns.decided_at, columns.decision_id))
+        return await self._by_claim(query.order_by(columns.decision_id))
 
     async def _sent(self, claim_ids: Collection[str]) -> Mapping[str, list[Row[Any]]]:
         columns = submission_attempts.c

@@ -6,9 +6,11 @@ from datetime import datetime
 from enum import StrEnum
 
 from sqlalchemy import func, insert, select
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.database.rows import row_of
+from persistence.database.trouble import may_pass
 from persistence.encryption.cipher import Cipher
 from persistence.tables import claim_texts as texts
 
@@ -49,6 +51,20 @@ class FreeTexts:
         """Keep texts."""
         if rows := [row_of(text) for text in sealed]:
             await self._connection.execute(insert(texts), rows)
+
+    async def keep_if_taken(self, sealed: Sequence[FreeText]) -> bool:
+        """Keep texts; where the database does not take them, the rest of the transaction stands all the same.
+
+        A database in trouble is everybody's trouble, and raised.
+        """
+        try:
+            async with self._connection.begin_nested():
+                await self.keep(sealed)
+        except DBAPIError as error:
+            if may_pass(error):
+                raise
+            return False
+        return True
 
     async def of_claim(self, claim_id: str) -> Sequence[FreeText]:
         """A claim's texts, oldest first."""

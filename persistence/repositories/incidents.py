@@ -1,5 +1,6 @@
 """Incidents of claims' processes: what our own jobs raised, kept with the claim until it moves on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from domain.claim_state import ClaimState
+from domain.claim_state import ENDS, ClaimState
 from persistence.database.dialect import insert_into
 from persistence.database.rows import row_of
 from persistence.tables import claims
@@ -73,6 +74,14 @@ class Incidents:
         kept = await self._connection.scalar(select(claims.c.incident).where(mine).with_for_update())
         if read_stuck_job(kept) == job:
             await self._connection.execute(update(claims).where(mine).values(incident=None))
+
+    async def by_type(self) -> Mapping[str, int]:
+        """How many claims that have not ended stand on an incident, by the type of the job that raised it."""
+        job_type = claims.c.incident["type"].as_string().label("job_type")
+        number = func.count().label("number")
+        open_ones = claims.c.incident.is_not(None) & claims.c.state.not_in(ENDS)
+        query = select(job_type, number).where(open_ones).group_by(job_type)
+        return {row.job_type: row.number for row in await self._connection.execute(query)}
 
     async def count(self, payer_id: str) -> int:
         """How many claims to the payer stand on an incident."""

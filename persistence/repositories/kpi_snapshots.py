@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.kpis.definitions import KPIS, KpiName, Measure
@@ -16,6 +16,8 @@ from persistence.database.rows import row_of
 from persistence.tables import kpi_snapshots as snapshots
 
 ALL_PAYERS = ""
+AHEAD = timedelta(minutes=5)
+"""What is dated further ahead than this was counted by a wrong clock."""
 KEY = ("kpi", "frequency", "first_day", "payer_id")
 
 
@@ -46,26 +48,53 @@ class KpiSnapshots:
                 new.on_conflict_do_update(index_elements=list(KEY), set_=later), rows
             )
 
-    async def last_taken_at(self) -> datetime | None:
+    async def forget_ahead(self, *, now: datetime) -> int:
+        """Remove what was counted later than now, by clocks that were ahead; how many rows."""
+        return (await self._connection.execute(delete(snapshots).where(~_is_past(now)))).rowcount
+
+    async def last_taken_at(self, *, now: datetime) -> datetime | None:
         """When any was taken last."""
-        query = select(func.max(snapshots.c.taken_at)).where(snapshots.c.payer_id == ALL_PAYERS)
-        found: datetime | None = await self._connection.scalar(query)
+        mine = (snapshots.c.payer_id == ALL_PAYERS) & _is_past(now)
+        found: datetime | None = await self._connection.scalar(
+            select(func.max(snapshots.c.taken_at)).where(mine)
+        )
         return found
 
-    async def latest(self, payer_id: str = ALL_PAYERS) -> Sequence[KpiSnapshot]:
+    async def latest(self, payer_id: str = ALL_PAYERS, *, now: datetime) -> Sequence[KpiSnapshot]:
         """Of each KPI the period that was counted last."""
         found: list[KpiSnapshot] = []
         for frequency in Frequency:
-            mine = (snapshots.c.payer_id == payer_id) & (snapshots.c.frequency == frequency)
+            mine = (snapshots.c.payer_id == payer_id) & (snapshots.c.frequency == frequency) & _is_past(now)
             newest = select(func.max(snapshots.c.first_day)).where(mine).scalar_subquery()
             query = select(snapshots).where(mine, snapshots.c.first_day == newest)
             found.extend([_read(dict(row._mapping)) for row in await self._connection.execute(query)])
         return found
 
-    async def readings(self) -> Sequence[Reading]:
+    async def since(self, first_day: date, payer_id: str = ALL_PAYERS) -> Sequence[KpiSnapshot]:
+        """All that were counted for periods from a day on, oldest first."""
+        found: list[KpiSnapshot] = []
+        for frequency in Frequency:
+            mine = (snapshots.c.payer_id == payer_id) & (snapshots.c.frequency == frequency)
+            query = select(snapshots).where(mine, snapshots.c.first_day >= first_day)
+            rows = await self._connection.execute(query.order_by(snapshots.c.first_day))
+            found.extend([_read(dict(row._mapping)) for row in rows])
+        return found
+
+    async def of_period(self, frequency: Frequency, first_day: date) -> Sequence[KpiSnapshot]:
+        """All that was counted for one period: over all payers, and of each."""
+        names = [kpi.name.value for kpi in KPIS if kpi.frequency is frequency]
+        mine = (snapshots.c.frequency == frequency) & (snapshots.c.first_day == first_day)
+        query = select(snapshots).where(snapshots.c.kpi.in_(names), mine)
+        return [_read(dict(row._mapping)) for row in await self._connection.execute(query)]
+
+    async def readings(self, *, now: datetime) -> Sequence[Reading]:
         """`reenvio_kpi` from the latest snapshots where it has a value, and `reenvio_kpi_target`."""
-        values = {one.kpi: one for one in await self.latest()}
+        values = {one.kpi: one for one in await self.latest(now=now)}
         return [*_values(values), *_targets()]
+
+
+def _is_past(now: datetime) -> ColumnElement[bool]:
+    return snapshots.c.taken_at <= now + AHEAD
 
 
 def _values(latest: dict[KpiName, KpiSnapshot]) -> Iterable[Reading]:

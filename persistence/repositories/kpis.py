@@ -1,7 +1,7 @@
 """Counts first rounds for KPIs: by period, over all payers, for one, or for each."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,15 +14,21 @@ from domain.kpis.periods import Period, Span
 from domain.kpis.rounds import GivenUp
 from domain.kpis.tally import Counted, KpiTally
 from domain.submission import Accepted
+from persistence.database.dialect import among
+from persistence.repositories.attempts import NOT_SENT
 from persistence.tables import claims, submission_attempts
 from persistence.tables import first_rounds as rounds
 
 MINUTE_US = 60_000_000
+AT_ONCE = 10_000
+"""So many claims are named in one question: SQLite takes no more than 32,766 values."""
 RUNNING = tuple(
     state.value for state in ClaimState if not state.is_final and state is not ClaimState.IN_REVIEW
 )
 OURS = rounds.c.payer_id.is_not(None)
 TAKEN = rounds.c.accepted_at.is_not(None)
+TIMED = TAKEN & (rounds.c.since_failure_us >= 0) & (rounds.c.since_send_us >= 0)
+"""A clock that was set back gives times before their beginning; earlier versions kept them as they were."""
 RETRIED = OURS & rounds.c.is_retried
 IS_RUNNING = rounds.c.given_up.is_(None) & claims.c.state.in_(RUNNING)
 
@@ -38,8 +44,8 @@ def _number(which: ColumnElement[bool]) -> ColumnElement[int]:
     return func.count().filter(which)
 
 
-def _sum(column: ColumnElement[Any]) -> ColumnElement[int]:
-    return func.coalesce(func.sum(column), 0)
+def _sum(column: ColumnElement[Any], which: ColumnElement[bool] = TAKEN) -> ColumnElement[int]:
+    return func.coalesce(func.sum(column).filter(which), 0)
 
 
 BY_ITS_FIRST_SEND = exists().where(
@@ -59,11 +65,12 @@ ROUNDS: Mapping[str, ColumnElement[int]] = {
     "by_deadline": _number(_was(GivenUp.DEADLINE)),
     "retried": _number(RETRIED),
     "recovered": _number(TAKEN),
+    "untimed": _number(TAKEN & ~TIMED),
     "spent": _number(SPENT),
     "ended_by_deadline": _number(RETRIED & ~TAKEN & _was(GivenUp.DEADLINE)),
     "retries_sent": _sum(rounds.c.retries_sent),
-    "since_failure_us": _sum(rounds.c.since_failure_us),
-    "since_send_us": _sum(rounds.c.since_send_us),
+    "since_failure_us": _sum(rounds.c.since_failure_us, TIMED),
+    "since_send_us": _sum(rounds.c.since_send_us, TIMED),
 }
 STATES: Mapping[str, ColumnElement[int]] = {
     "running": _number(IS_RUNNING),
@@ -76,7 +83,10 @@ STATES: Mapping[str, ColumnElement[int]] = {
 
 @dataclass(frozen=True, slots=True)
 class ClaimBehind:
-    """A claim behind a number: whether it counts towards it, and what became of it."""
+    """A claim behind a number: whether it counts towards it, and what became of it.
+
+    Its retries are those of its first round; nobody knows them where another process sends.
+    """
 
     claim_id: str
     payer_id: str | None
@@ -89,6 +99,12 @@ class ClaimBehind:
     since_send_us: int | None
     state: str | None
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether it was recovered, in times that are known."""
+        times = self.since_failure_us, self.since_send_us
+        return all(time is not None and time >= 0 for time in times)
+
 
 class Kpis:
     """Counts; reads only."""
@@ -99,7 +115,7 @@ class Kpis:
     async def counted(self, period: Period, payer_id: str | None = None) -> Counted:
         """Over all payers, or for one."""
         tally = await self.tally(period, payer_id)
-        return Counted(tally, await self.middle(period, payer_id) if tally.recovered else None)
+        return Counted(tally, await self.middle(period, payer_id) if tally.timed else None)
 
     async def tally(self, period: Period | Span, payer_id: str | None = None) -> KpiTally:
         """The same without what lies in the middle, for KPIs that do not ask for it."""
@@ -136,26 +152,46 @@ class Kpis:
             .order_by(counts.desc(), rounds.c.first_failed_at.desc(), rounds.c.claim_id)
             .limit(limit)
         )
-        return [ClaimBehind(*row) for row in await self._connection.execute(query)]
+        found = [ClaimBehind(*row) for row in await self._connection.execute(query)]
+        ours = [one.claim_id for one in found if one.payer_id and not one.accepted_at]
+        sent: dict[str, int] = {}
+        for first in range(0, len(ours), AT_ONCE):
+            sent |= await self._retries(ours[first : first + AT_ONCE])
+        return [replace(one, retries_sent=sent.get(one.claim_id, one.retries_sent)) for one in found]
+
+    async def _retries(self, claim_ids: Collection[str]) -> Mapping[str, int]:
+        """How many retries of their first round were sent, of claims of ours that none of them saved."""
+        sends = submission_attempts.c
+        in_round = (sends.started_at > rounds.c.first_failed_at) & (
+            rounds.c.given_up_at.is_(None) | (sends.started_at < rounds.c.given_up_at)
+        )
+        has_left = sends.outcome.is_distinct_from(NOT_SENT)
+        query = (
+            select(rounds.c.claim_id, _number(in_round & has_left))
+            .outerjoin_from(rounds, submission_attempts, sends.claim_id == rounds.c.claim_id)
+            .where(among(self._connection, rounds.c.claim_id, claim_ids))
+            .group_by(rounds.c.claim_id)
+        )
+        return {row[0]: row[1] for row in await self._connection.execute(query)}
 
     async def middle(self, period: Period, payer_id: str | None = None) -> tuple[int, int] | None:
         """The values in the middle: counted by minutes first, then only those minutes are sorted."""
         which = _within(period, payer_id)
         time, minute = rounds.c.since_failure_us, rounds.c.since_failure_us // MINUTE_US
-        counts = select(minute, func.count()).where(which, TAKEN).group_by(minute)
+        counts = select(minute, func.count()).where(which, TIMED).group_by(minute)
         minutes = sorted((int(m), int(n)) for m, n in await self._connection.execute(counts))
         if not minutes:
             return None
         span = _middle_minutes(minutes)
         near = time.between(span.first * MINUTE_US, (span.last + 1) * MINUTE_US - 1)
-        found = (await self._connection.scalars(select(time).where(which, TAKEN, near).order_by(time))).all()
+        found = (await self._connection.scalars(select(time).where(which, TIMED, near).order_by(time))).all()
         return found[span.low], found[span.high]
 
     async def _middles(self, which: ColumnElement[bool]) -> Mapping[str, tuple[int, int]]:
         payer, time = rounds.c.payer_id, rounds.c.since_failure_us
         place = func.row_number().over(partition_by=payer, order_by=time).label("place")
         number = func.count().over(partition_by=payer).label("number")
-        ranked = select(payer, time, place, number).where(which, TAKEN).subquery()
+        ranked = select(payer, time, place, number).where(which, TIMED).subquery()
         ranks = ranked.c
         in_the_middle = (ranks.place * 2).between(ranks.number, ranks.number + 2)
         found: dict[str, tuple[int, int]] = {}
@@ -170,8 +206,8 @@ BEHIND: Mapping[KpiName, tuple[ColumnElement[bool], ColumnElement[bool]]] = {
     KpiName.SUCCESS_AFTER_RETRY: (TAKEN, RETRIED),
     KpiName.MEAN_ATTEMPTS: (TAKEN, TAKEN),
     KpiName.LOST_CLAIMS: (func.coalesce(SPENT, False), RETRIED),
-    KpiName.TIME_TO_SUCCESS: (TAKEN, TAKEN),
-    KpiName.MEAN_TIME_TO_SUCCESS: (TAKEN, TAKEN),
+    KpiName.TIME_TO_SUCCESS: (TIMED, TAKEN),
+    KpiName.MEAN_TIME_TO_SUCCESS: (TIMED, TAKEN),
     KpiName.PERMANENT_ERRORS: (func.coalesce(_was(GivenUp.PERMANENT), False), rounds.c.claim_id != ""),
     KpiName.EXHAUSTED: (func.coalesce(_was(GivenUp.RETRIES), False), rounds.c.claim_id != ""),
 }

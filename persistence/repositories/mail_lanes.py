@@ -1,6 +1,6 @@
 """Whose lane is whose: a company keeps a lane to itself while its mail may wait there."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -49,6 +49,18 @@ class MailLanes:
         )
         rows = await self._connection.execute(select(mail_lanes.c.lane, mail_lanes.c.company_id, oldest))
         return [KnownLane(*row) for row in rows]
+
+    async def sharers(self) -> Mapping[str, Sequence[str]]:
+        """Whose mail waits in each lane, the longest waiting first."""
+        since = func.min(mails.c.enqueued_at)
+        query = select(mails.c.lane, mails.c.company_id).where(mails.c.state == MailState.PENDING)
+        rows = await self._connection.execute(
+            query.group_by(mails.c.lane, mails.c.company_id).order_by(since)
+        )
+        found: dict[str, list[str]] = {}
+        for row in rows:
+            found.setdefault(row.lane, []).append(row.company_id)
+        return found
 
     async def _kept(self, lane: str, company_id: str, used_at: datetime, now: datetime) -> bool:
         """Whether the lane is still the company's, which it is when its use could be written down."""

@@ -91,9 +91,18 @@ class Mails:
         these = among(self._connection, mails.c.outbox_id, outbox_ids)
         await self._connection.execute(update(mails).where(these).values(published_at=now))
 
+    async def set_down(self, outbox_id: str) -> None:
+        """No job has it in hand any more."""
+        mine = mails.c.outbox_id == outbox_id
+        await self._connection.execute(update(mails).where(mine).values(job_until=None))
+
     async def without_room(self, limit: int) -> Sequence[Mail]:
         """The oldest failed mails that found the dead letters full."""
         return await self._oldest(NO_ROOM, mails.c.last_failure_at, limit)
+
+    async def count_without_room(self) -> int:
+        """How many failed mails found the dead letters full."""
+        return await self._connection.scalar(select(func.count()).select_from(mails).where(NO_ROOM)) or 0
 
     async def lock_without_room(self, limit: int) -> Sequence[Mail]:
         """The same, held until the transaction ends; not those that somebody else holds."""
@@ -131,6 +140,23 @@ class Mails:
         these = among(self._connection, mails.c.outbox_id, outbox_ids)
         query = select(mails.c.outbox_id, mails.c.state).where(these)
         return {found: MailState(state) for found, state in await self._connection.execute(query)}
+
+    async def enqueued(self, outbox_ids: Collection[str]) -> Mapping[str, datetime]:
+        """When each of these was first queued; those that are not known are left out."""
+        these = among(self._connection, mails.c.outbox_id, outbox_ids)
+        query = select(mails.c.outbox_id, mails.c.enqueued_at).where(these)
+        return {row.outbox_id: row.enqueued_at for row in await self._connection.execute(query)}
+
+    async def find_all(self, outbox_ids: Collection[str]) -> Mapping[str, Mail]:
+        """Those of the mails that are known."""
+        these = among(self._connection, mails.c.outbox_id, outbox_ids)
+        rows = await self._connection.execute(select(*COLUMNS).where(these))
+        return {row.outbox_id: _read(dict(row._mapping)) for row in rows}
+
+    async def date_back(self, templates: Collection[str], *, latest: datetime, now: datetime) -> int:
+        """Let mails that were queued later than a moment, by a clock that was ahead, be queued now."""
+        these = (mails.c.enqueued_at > latest) & mails.c.template.in_(templates)
+        return (await self._connection.execute(update(mails).where(these).values(enqueued_at=now))).rowcount
 
     async def _oldest(
         self, which: ColumnElement[bool], moment: ColumnElement[datetime | None], limit: int

@@ -1,6 +1,6 @@
 """The orders of people, each kept before it is carried out, and sealed with who and why."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -50,6 +50,7 @@ class KeptOrder(OperatorOrder):
 
     order_id: int = 0
     at: datetime | None = None
+    refused_at: datetime | None = None
 
 
 class OperatorOrders:
@@ -79,6 +80,12 @@ class OperatorOrders:
         """The order, if it is about this claim."""
         return await self._latest(orders.c.order_id == order_id, orders.c.claim_id == claim_id)
 
+    async def about_claim(self, claim_id: str) -> Sequence[KeptOrder]:
+        """All orders about a claim, oldest first."""
+        columns = [orders.c[name] for name in KeptOrder.__dataclass_fields__]
+        query = select(*columns).where(orders.c.claim_id == claim_id).order_by(orders.c.order_id)
+        return [KeptOrder(**row._mapping) for row in await self._connection.execute(query)]
+
     async def latest_of_claim(
         self, claim_id: str, actions: Collection[str], *, since: datetime
     ) -> KeptOrder | None:
@@ -89,6 +96,20 @@ class OperatorOrders:
     async def latest_of_payer(self, payer_id: str) -> KeptOrder | None:
         """The newest order about a payer that was not refused."""
         return await self._latest(orders.c.payer_id == payer_id, orders.c.refused_at.is_(None))
+
+    async def about_payer(self, payer_id: str, limit: int) -> Sequence[KeptOrder]:
+        """The newest orders about a payer, newest first."""
+        columns = [orders.c[name] for name in KeptOrder.__dataclass_fields__]
+        query = select(*columns).where(orders.c.payer_id == payer_id)
+        rows = await self._connection.execute(query.order_by(orders.c.order_id.desc()).limit(limit))
+        return [KeptOrder(**row._mapping) for row in rows]
+
+    async def newest(self, limit: int) -> Sequence[KeptOrder]:
+        """The newest orders, in the order they were given."""
+        columns = [orders.c[name] for name in KeptOrder.__dataclass_fields__]
+        query = select(*columns).order_by(orders.c.order_id.desc()).limit(limit)
+        found = [KeptOrder(**row._mapping) for row in await self._connection.execute(query)]
+        return found[::-1]
 
     async def _latest(self, *which: ColumnElement[bool]) -> KeptOrder | None:
         columns = [orders.c[name] for name in KeptOrder.__dataclass_fields__]

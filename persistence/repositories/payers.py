@@ -17,6 +17,9 @@ from persistence.tables import payer_sends as sends
 from persistence.tables import payer_status as statuses
 from persistence.tables import payer_waits as waits
 
+READ_BEFORE = timedelta(seconds=10)
+"""So much earlier a worker may have read its clock than another whose send began before it was asked."""
+
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
@@ -90,7 +93,7 @@ class Payers:
         """Let sends of a payer, or of one claim, end no later than one that begins now."""
         latest = latest_end(now, longest)
         these = sends.c.claim_id == claim_id if claim_id else sends.c.payer_id == of
-        ahead = update(sends).where(these, sends.c.until > latest).values(until=latest)
+        ahead = update(sends).where(these, sends.c.until > latest + READ_BEFORE).values(until=latest)
         if number := (await self._connection.execute(ahead)).rowcount:
             tell_shortened("send", latest, payer=of, claim=claim_id, number=number)
 

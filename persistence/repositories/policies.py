@@ -56,6 +56,16 @@ class Policies:
         found = await self._connection.scalar(query)
         return None if found is None else restored(found)
 
+    async def by_version(self, versions: Iterable[str]) -> Mapping[str, Policy]:
+        """The policies of decisions, under any profile: waits are reckoned alike in all."""
+        found: dict[str, Policy] = {}
+        for version in set(versions):
+            first, last = f"{version}/", f"{version}0"  # whatever follows the slash
+            mine = (policies.c.policy_version >= first) & (policies.c.policy_version < last)
+            text = await self._connection.scalar(select(policies.c.document).where(mine).limit(1))
+            found |= {version: restored(text)} if text else {}
+        return found
+
     async def schedules(self, versions: Iterable[str]) -> Mapping[str, Sequence[KeptSchedule]]:
         """The schedules of decisions' policies, one for each profile that decided by them."""
         return {version: [one async for one in self._schedules(version)] for version in set(versions)}

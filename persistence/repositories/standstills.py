@@ -10,9 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.claim_state import ClaimState
 from domain.mail.mail import MAIL_LIFE, MailState
-from domain.standing import HeldJob, Late, StandingKind, Standstill
+from domain.standing import HeldJob, JobPlace, Late, StandingKind, Standstill
 from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
+from persistence.repositories.claims import JOB_COLUMNS
 from persistence.tables import claims, mails, standing_still
 
 IN_A_JOB = (ClaimState.SUBMITTING, ClaimState.FAILED)
@@ -49,8 +50,7 @@ class Standstills:
     async def late(self, page: LatePage) -> Sequence[Late]:
         """What should have moved before a moment of the engine's clock, the longest late first."""
         kind = _KINDS[page.kind]
-        job = (kind.job_key, kind.job_retries, kind.job_until)
-        query = select(kind.subject.label("subject"), kind.since.label("since"), *job)
+        query = select(kind.subject.label("subject"), kind.since.label("since"), *kind.job)
         query = query.where(kind.is_late(page.before)).order_by(kind.since, kind.subject).limit(page.limit)
         if page.after is not None:
             query = query.where(_follows(kind, page.after))
@@ -143,16 +143,9 @@ class _Rows:
     has_moved: ColumnElement[bool]
 
     @property
-    def job_key(self) -> ColumnElement[int]:
-        return self.subject.table.c.job_key
-
-    @property
-    def job_retries(self) -> ColumnElement[int]:
-        return self.subject.table.c.job_retries
-
-    @property
-    def job_until(self) -> ColumnElement[datetime]:
-        return self.subject.table.c.job_until
+    def job(self) -> Sequence[ColumnElement[Any]]:
+        """The job that last wrote about each."""
+        return [self.subject.table.c[name] for name in JOB_COLUMNS]
 
 
 def _waits(before: datetime) -> ColumnElement[bool]:
@@ -166,11 +159,12 @@ def _jobs(before: datetime) -> ColumnElement[bool]:
 
 
 def _mails(before: datetime) -> ColumnElement[bool]:
-    """Those that are being sent, or should have been tried again; one in its queue is not late yet.
+    """Those that are being sent, should have been tried again, or were set back by a limit until a moment.
 
-    One whose day is over dies by the look that finds lost mail.
+    One in its queue is not late yet. One whose day is over dies by the look that finds lost mail.
     """
-    tried = or_(mails.c.sending_until.is_not(None), mails.c.last_failure_at < before - MAIL_WAITS)
+    failed_at = mails.c.last_failure_at
+    tried = or_(mails.c.sending_until.is_not(None), failed_at.is_(None), failed_at < before - MAIL_WAITS)
     alive = (mails.c.state == MailState.PENDING) & (mails.c.expires_at > before)
     return alive & (mails.c.job_until < before) & tried
 
@@ -210,7 +204,8 @@ def _job(row: Any, before: datetime) -> HeldJob | None:
     """The job in hand, if its lock ended so long ago."""
     if row.job_key is None or row.job_until is None or row.job_until >= before:
         return None
-    return HeldJob(row.job_key, row.job_retries, row.job_until)
+    place = JobPlace.read(row.job_place) if row.job_place else None
+    return HeldJob(row.job_key, row.job_retries, row.job_until, place)
 
 
 def _read(row: Row[Any]) -> Standstill:

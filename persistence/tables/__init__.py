@@ -2,6 +2,7 @@
 
 from persistence.tables.audit import audit_anchors, audit_events, audit_permits, policies
 from persistence.tables.base import metadata
+from persistence.tables.bulk_orders import bulk_items, bulk_orders, review_assignees
 from persistence.tables.claims import (
     claim_events,
     claim_guides,
@@ -16,10 +17,11 @@ from persistence.tables.decisions import retry_decisions
 from persistence.tables.idempotency import idempotency_records
 from persistence.tables.kpis import first_rounds, kpi_snapshots
 from persistence.tables.mail import dead_letters, mails
-from persistence.tables.mail_limits import mail_lanes, mail_meters, mail_permits
+from persistence.tables.mail_limits import mail_lanes, mail_meters, mail_permits, tenant_figures
 from persistence.tables.operators import operator_orders
 from persistence.tables.outbox import leases, outbox
 from persistence.tables.payers import payer_sends, payer_status, payer_waits
+from persistence.tables.people import login_links, login_trials, people, people_sessions, saved_filters
 from persistence.tables.retention import error_statistics, legal_holds
 from persistence.tables.standing import standing_still
 from persistence.tables.upkeep import upkeep_runs
@@ -28,6 +30,8 @@ __all__ = [
     "audit_anchors",
     "audit_events",
     "audit_permits",
+    "bulk_items",
+    "bulk_orders",
     "claim_events",
     "claim_guides",
     "claim_payloads",
@@ -40,6 +44,8 @@ __all__ = [
     "kpi_snapshots",
     "leases",
     "legal_holds",
+    "login_links",
+    "login_trials",
     "mail_lanes",
     "mail_meters",
     "mail_permits",
@@ -51,10 +57,15 @@ __all__ = [
     "payer_sends",
     "payer_status",
     "payer_waits",
+    "people",
+    "people_sessions",
     "policies",
     "retry_decisions",
+    "review_assignees",
     "reviews",
+    "saved_filters",
     "standing_still",
     "submission_attempts",
+    "tenant_figures",
     "upkeep_runs",
 ]

@@ -27,8 +27,12 @@ CLAIM_STATES = (
     "WRITTEN_OFF",
 )
 HAS_PAYLOAD = text("result IS NOT NULL")
+ON_AN_INCIDENT = text("incident IS NOT NULL")
 GUIDES_NOT_KEPT = text("content_hash IS NOT NULL AND (guides_of IS NULL OR guides_of <> content_hash)")
 """Claims that came with a file whose guides are not in `claim_guides`: an earlier version took it in."""
+
+HAS_PROTOCOL = text("protocol_number IS NOT NULL")
+IS_OPEN = text("state NOT IN ('ACCEPTED', 'CANCELLED', 'WRITTEN_OFF')")
 
 claims = Table(
     "claims",
@@ -51,12 +55,27 @@ claims = Table(
     Column("job_key", BigInteger),  # the job of ours that last wrote about it, for the watch
     Column("job_retries", Integer),
     Column("job_until", UtcDateTime),
+    Column("job_place", Text),  # where it stands in its process, so that its task can begin anew
     CheckConstraint("state IN ('" + "', '".join(CLAIM_STATES) + "')", name="state"),
     Index("ix_claims_state", "state", "next_retry_time"),
     Index("ix_claims_updated_at", "updated_at"),
     Index("ix_claims_created_at", "created_at"),
     Index("ix_claims_payer_id", "payer_id", "created_at"),
     Index("ix_claims_batch_number", "batch_number", "payer_id"),
+    Index(
+        "ix_claims_incident",
+        "created_at",
+        "claim_id",
+        sqlite_where=ON_AN_INCIDENT,
+        postgresql_where=ON_AN_INCIDENT,
+    ),
+    Index("ix_claims_deadline", "deadline", "claim_id", sqlite_where=IS_OPEN, postgresql_where=IS_OPEN),
+    Index(
+        "ix_claims_protocol_number",
+        "protocol_number",
+        sqlite_where=HAS_PROTOCOL,
+        postgresql_where=HAS_PROTOCOL,
+    ),
     Index(
         "ix_claims_guides_not_kept",
         "payer_id",

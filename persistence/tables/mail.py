@@ -8,6 +8,7 @@ from persistence.tables.types import UtcDateTime
 MAIL_STATES = ("PENDING", "SENT", "FAILED")
 NOT_STARTED = text("state = 'PENDING' AND published_at IS NULL")
 PENDING = text("state = 'PENDING'")
+BEING_SENT = text("state = 'PENDING' AND sending_until IS NOT NULL")
 NO_ROOM = text("state = 'FAILED' AND dead_lettered_at IS NULL")
 
 mails = Table(
@@ -36,12 +37,20 @@ mails = Table(
     Column("job_key", BigInteger),  # the job of ours that last tried to send it, for the watch
     Column("job_retries", Integer),
     Column("job_until", UtcDateTime),
+    Column("job_place", Text),  # where it stands in its process, so that its task can begin anew
     CheckConstraint("state IN ('" + "', '".join(MAIL_STATES) + "')", name="state"),
     Index("ix_mails_claim_id", "claim_id"),
     Index("ix_mails_enqueued_at", "enqueued_at"),
     Index("ix_mails_not_started", "enqueued_at", sqlite_where=NOT_STARTED, postgresql_where=NOT_STARTED),
     Index("ix_mails_waiting", "lane", "enqueued_at", sqlite_where=PENDING, postgresql_where=PENDING),
     Index("ix_mails_expires_at", "expires_at", sqlite_where=PENDING, postgresql_where=PENDING),
+    Index(
+        "ix_mails_sending",
+        "sending_until",
+        "company_id",
+        sqlite_where=BEING_SENT,
+        postgresql_where=BEING_SENT,
+    ),
     Index("ix_mails_no_room", "last_failure_at", sqlite_where=NO_ROOM, postgresql_where=NO_ROOM),
 )
 

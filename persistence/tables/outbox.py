@@ -7,6 +7,7 @@ from persistence.tables.types import BigId, UtcDateTime
 
 UNPUBLISHED = text("published_at IS NULL")
 PUBLISHED = text("published_at IS NOT NULL")
+OF_A_PAYER = text("type = 'PayerStateChangedEvent'")
 
 outbox = Table(
     "outbox",
@@ -21,6 +22,7 @@ outbox = Table(
     Column("set_aside_at", UtcDateTime),
     Index("ix_outbox_unpublished", "position", sqlite_where=UNPUBLISHED, postgresql_where=UNPUBLISHED),
     Index("ix_outbox_published_at", "published_at", sqlite_where=PUBLISHED, postgresql_where=PUBLISHED),
+    Index("ix_outbox_payer_changes", "created_at", sqlite_where=OF_A_PAYER, postgresql_where=OF_A_PAYER),
 )
 
 leases = Table(

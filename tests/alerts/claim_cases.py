@@ -21,12 +21,18 @@ def of_a_shift(
     return Case(alert, about, series, SHIFT, fires, step=STEP)
 
 
-def decided(rule: str, outcome: str, values: str, cause: str = "RETRIES") -> dict[str, str]:
-    """Decisions of one rule and outcome; those that give a claim up say what ran out."""
-    counted = {f'reenvio_decisions_total{{instance="a", rule="{rule}", outcome="{outcome}"}}': values}
-    if outcome == "exhausted" and rule == "RN-BIL-005":
-        counted[f'max_retries_exceeded_total{{instance="a", cause="{cause}"}}'] = values
-    return counted
+def decided(rule: str, outcome: str, values: str) -> dict[str, str]:
+    """Decisions of one rule and outcome."""
+    return {f'reenvio_decisions_total{{instance="a", rule="{rule}", outcome="{outcome}"}}': values}
+
+
+def claims(failed: str, given_up: str, cause: str = "RETRIES") -> dict[str, str]:
+    """Claims of RN-BIL-005 as they first fail and as they are given up; each makes six decisions."""
+    return {
+        'reenvio_claims_failed_total{instance="a", rule="RN-BIL-005"}': failed,
+        f'max_retries_exceeded_total{{instance="a", cause="{cause}"}}': given_up,
+        **decisions("RN-BIL-005", retry=500.0, exhausted=100.0),
+    }
 
 
 def decisions(rule: str, **per_step: float) -> dict[str, str]:
@@ -83,7 +89,6 @@ def shares() -> Iterator[Case]:
     for name, rule, outcome, percent in (
         ("ReenvioPermanentErrors004", "RN-BIL-004", "permanent", 10),
         ("ReenvioPermanentErrors005", "RN-BIL-005", "permanent", 15),
-        ("ReenvioExhausted005", "RN-BIL-005", "exhausted", 5),
     ):
         above, below = {outcome: percent + 1.0}, {outcome: percent - 1.0}
         yield of_a_shift(name, f"{percent + 1} %", decisions(rule, retry=99.0 - percent, **above), {})
@@ -115,12 +120,14 @@ def young() -> Iterator[Case]:
         yield Case(alert, "for 15 minutes", series, 15, {})
 
 
-BY_DEADLINE = decisions("RN-BIL-005", retry=50) | decided("RN-BIL-005", "exhausted", rising(50), "DEADLINE")
-
 CLAIM_CASES = (
     *shares(),
     *young(),
-    of_a_shift("ReenvioExhausted005", "half of them by their deadlines", BY_DEADLINE),
+    of_a_shift("ReenvioExhausted005", "6 of 100 claims", claims(rising(100), rising(6)), {}),
+    of_a_shift("ReenvioExhausted005", "4 of 100 claims", claims(rising(100), rising(4))),
+    of_a_shift("ReenvioExhausted005", "6 of 7 claims", claims(once(7, 20), once(6, 20)), {}),
+    of_a_shift("ReenvioExhausted005", "4 of 5 claims", claims(once(5, 20), once(4, 20))),
+    of_a_shift("ReenvioExhausted005", "half by their deadlines", claims(rising(2), rising(1), "DEADLINE")),
     of_a_shift("ReenvioBackoffAtMaximum", "6 % of the waits", at_maximum(0.06), {}),
     of_a_shift("ReenvioBackoffAtMaximum", "4 % of the waits", at_maximum(0.04)),
     of_a_shift("ReenvioBackoffAtMaximum", "1 of 2", ONE_AT_MAXIMUM | single("RN-BIL-004", 2)),

@@ -24,14 +24,22 @@ def payer(state: str, until: int = 0) -> dict[str, str]:
     return {f'reenvio_payer_state{{instance="a", payer="sul", state="{state}"}}': values}
 
 
+def held(state: str, values: str) -> dict[str, str]:
+    """Seconds for which a payer has taken no claims, while it is in a state."""
+    return {f'reenvio_payer_held_seconds{{instance="a", payer="sul", state="{state}"}}': values}
+
+
 def taking_turns(first: str, second: str) -> dict[str, str]:
-    """A payer that goes to and fro between two states, five minutes in each."""
-    on, off = "1 1 1 1 1", "0 0 0 0 0"
-    series = 'reenvio_payer_state{{instance="a", payer="sul", state="{}"}}'
-    return {
-        series.format(first): " ".join([on, off] * 10),
-        series.format(second): " ".join([off, on] * 10),
-    }
+    """A payer that is tried in vain again and again, five minutes in each state, held since the beginning."""
+    turns = [str(minute * 60) for minute in range(100)]
+    shown = [minute // 5 % 2 for minute in range(100)]
+    return held(first, " ".join(t if not s else "0" for t, s in zip(turns, shown, strict=True))) | held(
+        second, " ".join(t if s else "0" for t, s in zip(turns, shown, strict=True))
+    )
+
+
+RESTART = "stale _ _"
+"""A worker that is gone for three minutes: Prometheus notes at once that its series are."""
 
 
 ONE_DOWN = {'up{instance="a"}': steady(1), 'up{instance="b"}': steady(0), **READ}
@@ -40,7 +48,10 @@ ALL_DOWN = {'up{instance="a"}': steady(0), 'up{instance="b"}': steady(0)}
 LOOKED, COUNTED = 'reenvio_standing_look_age_seconds{instance="a"}', 'reenvio_kpi_age_seconds{instance="a"}'
 NOBODY = frozenset({"ReenvioNoWorkerReady"})
 SUL = {"payer": "sul"}
-INCIDENT = 'reenvio_jobs_done_total{instance="a", type="notify", outcome="incident"}'
+INCIDENT = 'reenvio_incidents{instance="a", type="notify"}'
+ELSEWHERE = 'reenvio_incidents_elsewhere_total{instance="a", type="notify"}'
+NOTIFY = {"type": "notify"}
+STOPPED = 'reenvio_payer_state{instance="a", payer="sul", state="STOPPED"}'
 BLOCKED = 'reenvio_loop_blocked_seconds_sum{instance="a"}'
 STILL, LAG = 'reenvio_standing_still{instance="a", kind="job"}', 'reenvio_outbox_lag_seconds{instance="a"}'
 ASIDE = 'reenvio_events_set_aside_total{instance="a"}'
@@ -77,10 +88,18 @@ PLATFORM_CASES = (
     Case("ReenvioDatabaseSlow", "10 writes, all slow", database(0, 1), 40),
     Case("ReenvioLoopBlocked", "4 s of every minute", {BLOCKED: rising(4)}, 30, {"instance": "a"}),
     Case("ReenvioLoopBlocked", "2 s of every minute", {BLOCKED: rising(2)}, 30),
-    Case("ReenvioIncidents", "the first since the start", {INCIDENT: "_x40 1x200"}, 45, {"type": "notify"}),
-    Case("ReenvioIncidents", "one more", {INCIDENT: "3x40 4x200"}, 45, {"type": "notify"}),
-    Case("ReenvioIncidents", "none for an hour", {INCIDENT: "_x40 1x200"}, 101),
-    Case("ReenvioIncidents", "none since the start", {INCIDENT: steady(0)}, 10),
+    Case("ReenvioIncidents", "one is open, for hours", {INCIDENT: steady(1)}, 140, NOTIFY),
+    Case(
+        "ReenvioIncidents",
+        "one is open while its worker restarts",
+        {INCIDENT: f"1x9 {RESTART} 1x9"},
+        12,
+        NOTIFY,
+    ),
+    Case("ReenvioIncidents", "a person has helped", {INCIDENT: "1x9 0x99"}, 11),
+    Case("ReenvioIncidents", "none", {INCIDENT: steady(0)}, 10),
+    Case("ReenvioIncidents", "one of a job without a claim", {ELSEWHERE: once(1, 40)}, 45, NOTIFY),
+    Case("ReenvioIncidents", "none of such a job for an hour", {ELSEWHERE: once(1, 40)}, 101),
     Case("ReenvioClaimsStandStill", "not healed in 20 minutes", {STILL: steady(2)}, 20, {"kind": "job"}),
     Case("ReenvioClaimsStandStill", "healed", {STILL: "2x10 0x20"}, 20),
     Case(
@@ -93,7 +112,12 @@ PLATFORM_CASES = (
     Case("ReenvioKpisOld", "a fresh database", {COUNTED: "0+60x100"}, 60),
     Case("ReenvioPayerStopped", "credentials refused", payer("STOPPED"), 2, SUL),
     Case("ReenvioPayerStopped", "let go", payer("STOPPED", until=10), 15),
-    Case("ReenvioPayerHeld", "open for 40 minutes", payer("OPEN"), 40, SUL),
+    Case("ReenvioPayerStopped", "its worker restarts", {STOPPED: f"1x9 {RESTART} 1x9"}, 12, SUL),
+    Case("ReenvioPayerStopped", "its worker has restarted", {STOPPED: f"1x9 {RESTART} 1x9"}, 13, SUL),
+    Case("ReenvioPayerHeld", "open for 40 minutes", held("OPEN", "0+60x99"), 40, SUL),
+    Case("ReenvioPayerHeld", "open for 29 minutes", held("OPEN", "0+60x99"), 29),
+    Case("ReenvioPayerHeld", "open for long before its worker began", held("OPEN", "1860+60x9"), 1, SUL),
+    Case("ReenvioPayerHeld", "its worker restarts", held("OPEN", f"1860+60x9 {RESTART} 2640+60x9"), 12, SUL),
     Case(
         "ReenvioPayerHeld",
         "tried in vain for 40 minutes",
@@ -101,8 +125,8 @@ PLATFORM_CASES = (
         40,
         {"payer": "sul"},
     ),
-    Case("ReenvioPayerHeld", "back after 20 minutes", payer("OPEN", until=20), 40),
-    Case("ReenvioPayerHeld", "paused by a person", payer("PAUSED"), 40),
+    Case("ReenvioPayerHeld", "back after 40 minutes", held("OPEN", "0+60x40 0x99"), 42),
+    Case("ReenvioPayerHeld", "paused by a person", held("PAUSED", "0+60x99"), 40),
     Case("ReenvioOutboxLag", "301 s", {LAG: steady(301)}, 10, {}),
     Case("ReenvioOutboxLag", "300 s", {LAG: steady(300)}, 10),
     Case("ReenvioEventSetAside", "one", {ASIDE: once(1, 20)}, 30, {}),

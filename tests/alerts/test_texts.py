@@ -51,9 +51,11 @@ def test_the_last_waits_are_one_in_twenty_when_half_of_the_retries_fail() -> Non
     assert share[0.5] < 0.05 < share[0.6]
 
 
-def test_a_claim_that_nothing_helps_is_one_exhausted_of_six_decisions() -> None:
-    retries = PolicySource().current().limits.max_retries
-    assert f"{100 / (retries + 1):.1f} %" in SAID["ReenvioExhausted005"]
+def test_what_is_exhausted_is_a_share_of_claims_not_of_decisions(waits: list[tuple[float, float]]) -> None:
+    [exhausted] = [alert for alert in alerts() if alert.name == "ReenvioExhausted005"]
+    assert {METRICS[one.metric].unit for one in selectors(exhausted.expr)} == {"{claim}"}
+    assert f"up to {len(waits) + 1} decisions" in SAID[exhausted.name]
+    assert f"up to {sum(high for _, high in waits):.0f} min" in SAID[exhausted.name]
 
 
 @pytest.mark.parametrize("alert", alerts(), ids=lambda alert: alert.name)

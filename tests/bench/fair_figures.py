@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from statistics import median
 
 from rich.table import Table
 
 BIG = "big"
 BATCH = 3
 AIM_SHARE, AIM_OVERHEAD_MS = 0.08, 0.5
+DATABASES = ("SQLite", "PostgreSQL")
 COLUMNS = (
     "served",
     "mails/s",
@@ -52,6 +54,11 @@ class Figures:
     place: float
     longest_run: int
     choosing_seconds: float
+
+    @property
+    def cpu_ms(self) -> float:
+        """Of the process with worker and mail server, for each mail."""
+        return self.cpu_seconds / self.jobs * 1e3
 
     @property
     def ms_per_job(self) -> float:
@@ -106,10 +113,29 @@ def table(backlog: Backlog, found: Sequence[Figures]) -> Table:
         choosing = f"{one.choosing_seconds / one.jobs * 1e3:.3f}" if one.choosing_seconds else "-"
         shown.add_row(
             one.how, f"{one.jobs / one.seconds:.0f}", f"{one.ms_per_job:.2f}",
-            f"{one.cpu_seconds / one.jobs * 1e3:.2f}", f"{one.share:.1%}", f"{one.place:.1%}",
+            f"{one.cpu_ms:.2f}", f"{one.share:.1%}", f"{one.place:.1%}",
             str(one.longest_run), choosing,
         )  # fmt: skip
     return shown
+
+
+def limits_cost(found: Sequence[Figures]) -> list[str]:
+    """What asking the limits costs: CPU of runs with them beside those without, on the same database."""
+    return [
+        f"limits in {name}: {cost:+.2f} ms of CPU a mail, choosing included, beside no limits"
+        for name in DATABASES
+        if (cost := _cost(found, name)) is not None
+    ]
+
+
+def _cost(found: Sequence[Figures], database: str) -> float | None:
+    """The median of the differences between runs that stood side by side."""
+    bare, limited = (
+        [one.cpu_ms for one in found if one.how == f"by turns, {word}, {database}"]
+        for word in ("no limits", "limits")
+    )
+    together = [with_them - without for without, with_them in zip(bare, limited, strict=True)]
+    return median(together) if together else None
 
 
 def missed(found: Sequence[Figures]) -> list[str]:
@@ -124,4 +150,8 @@ def missed(found: Sequence[Figures]) -> list[str]:
             ("choosing took too long", one.choosing_seconds / one.jobs * 1e3 < AIM_OVERHEAD_MS),
         )
         if not met
+    ] + [
+        f"limits in {name} cost {cost:.2f} ms of CPU a mail"
+        for name in DATABASES
+        if (cost := _cost(found, name)) is not None and cost >= AIM_OVERHEAD_MS
     ]

@@ -1,93 +1,78 @@
-"""Fairness between tenants on a real broker: `python -m tests.bench.fairness`.
+"""Fairness between tenants, as queued mail over a real SMTP server: `python -m tests.bench.fairness`.
 
-One company has thousands of mails waiting when twenty others queue ten each. The worker serves them by turns
-(with and without limits that processes share), and in the order of their arrival.
+One company has thousands of mails waiting in the engine when twenty others queue ten each; then a worker
+begins. It serves them by turns, with and without limits that processes share, and in the order of arrival.
 """
 
 import argparse
 import asyncio
-import json
 import random
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any
 from uuid import uuid4
 
-import grpc
 import psutil
-from pyzeebe.proto.gateway_pb2 import CreateProcessInstanceRequest, DeployResourceRequest, Resource
-from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
+from pydantic import SecretStr
 from rich.console import Console
 
+from bpmn.names import JobType
 from domain.mail.fairness import FairnessTerms
-from domain.mail.lanes import all_lanes
-from domain.mail.limits import MailLimits
-from gateways.clock import WallClock
-from gateways.zeebe.channel import open_channel
-from gateways.zeebe.connection import Plaintext
-from gateways.zeebe.engine import EngineError, SilentReporter
-from persistence.database.engine import open_database
-from persistence.store import Store
+from domain.mail.mail import Mail, MailContent, outbox_id
+from gateways.practice.mail_server import Mailbox, mail_server
+from gateways.zeebe.engine import EngineError, RunningEngine, SilentReporter
 from tests.bench.databases import postgresql_database, sqlite_database
-from tests.bench.fair_figures import BATCH, Backlog, Figures, Run, figures, missed, table
-from tests.bench.load import CREATORS, until_taken
+from tests.bench.fair_figures import BATCH, Backlog, Figures, Run, figures, limits_cost, missed, table
 from tests.support.broker import StalledError, bench_broker
-from tests.support.lanes import KnownLanes
-from tests.support.models import one_task
+from tests.support.databases import KEYS
+from workers.app.cluster import embedded
+from workers.app.composition import App, running
+from workers.app.logs import configure_logs
+from workers.config.fairness import FairnessSettings
+from workers.config.mail import MailSettings
+from workers.config.settings import Settings
+from workers.jobs import all_handlers
 from workers.mail.lane_order import FairOrder
-from workers.mail.permits import SharedMailLimits, SharedPermits
-from workers.runtime import Complete, Job, JobHandler, Outcome
-from workers.runtime.lanes import Lane, LaneTerms, LaneTurn, Permits, Unlimited
+from workers.mail.queueing import LEFT_BEHIND, MailRequest
+from workers.mail.sending import everybody_goes
+from workers.runtime.lanes import Lane, LaneTurn
 from workers.runtime.options import WorkerOptions
 from workers.runtime.worker import Worker
 
-LANES = 64
-AT_ONCE = 5
-PATIENCE_SECONDS = 900.0
-WARM_UP = 400
-WIDE = SharedMailLimits(MailLimits(10_000_000, AT_ONCE), MailLimits(10_000_000, AT_ONCE))
-"""Limits that are asked for each time but hold nobody: what asking costs."""
+AT_ONCE, LANES = 5, 64
+PATIENCE_SECONDS = 1_800.0
+WARM_UP = 100
+STARTERS, STARTED_AT_ONCE = 8, 50
+WIDE = 1_000_000
+"""A pace that holds nobody: what asking costs."""
+PEOPLE = ("people@hospital.example",)
 
 
-@dataclass(slots=True)
-class Sent:
-    """Whose mail was begun, and whose has left, in their order; with the moments."""
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How mail is served: by turns or in the order of arrival, with or without limits, kept where."""
 
-    seconds: float
-    waiting: Counter[str]
-    source: KnownLanes
-    lanes: dict[str, Lane]
-    begun: list[str] = field(default_factory=list)
-    left: list[tuple[str, float]] = field(default_factory=list)
+    how: str
+    by_turns: bool = True
+    limited: bool = True
+    lanes: int = LANES
 
-    async def handle(self, job: Job) -> Outcome:
-        """A mail server that answers after so many seconds stands behind this."""
-        company = job.variables["companyId"]
-        self.begun.append(company)
-        self.waiting[company] -= 1
-        if not self.waiting[company]:
-            self.tell()
-        await asyncio.sleep(self.seconds)
-        self.left.append((company, perf_counter()))
-        return Complete()
 
-    def tell(self) -> None:
-        """Let the source know who still waits."""
-        self.source.tell(*(lane for company, lane in self.lanes.items() if self.waiting[company]))
+FIRST_COME = Way("in the order of arrival, SQLite", by_turns=False, limited=False, lanes=1)
+ON_SQLITE = (Way("by turns, no limits, SQLite", limited=False), Way("by turns, limits, SQLite"))
+ON_POSTGRESQL = (Way("by turns, no limits, PostgreSQL", limited=False), Way("by turns, limits, PostgreSQL"))
 
 
 class TimedOrder(FairOrder):
-    """Knows how long it took to say whose turn it is."""
+    """Knows how long it took to say whose turn it is, and whose mail was begun in which order."""
 
-    spent = 0.0
+    def __init__(self, terms: FairnessTerms, app: App) -> None:
+        super().__init__(terms, app.clock)
+        self.spent = 0.0
+        self.begun: list[str] = []
 
     def next_turn(self, waiting: Sequence[Lane]) -> LaneTurn:
         """As it is, with the time that it takes."""
@@ -96,97 +81,118 @@ class TimedOrder(FairOrder):
         self.spent += perf_counter() - begun
         return turn
 
-    async def served(self, lane: Lane, number: int) -> None:
+    async def served(self, lane: Lane, tenants: Sequence[str]) -> None:
         """As it is, with the time that it takes."""
         begun = perf_counter()
-        await super().served(lane, number)
+        await super().served(lane, tenants)
         self.spent += perf_counter() - begun
+        self.begun += tenants
 
 
 @dataclass(frozen=True, slots=True)
 class FairBench:
     """A broker, and the backlog that each run begins with."""
 
-    channel: grpc.aio.Channel
+    broker: RunningEngine
     backlog: Backlog
-    mail_seconds: float
+    folder: Path = field(default_factory=Path)
 
-    async def by_turns(self, how: str, permits: Permits, name: str) -> Figures:
-        """The lanes in turns."""
-        companies = list(self.backlog.mails)
-        lanes = {company: Lane(str(n), company) for n, company in enumerate(companies)}
-        others = (Lane(name, f"lane {name}") for name in all_lanes(LANES)[len(companies) :])
-        sent = Sent(self.mail_seconds, self.backlog.mails, KnownLanes([*lanes.values(), *others]), lanes)
-        sent.tell()
-        order = TimedOrder(FairnessTerms(batch=BATCH), WallClock())
-        await self._queue(name, f'="{name}-" + lane', lanes)
-        run = await self._drain(name, sent, {name: LaneTerms(sent.source, order, permits)})
-        return figures(how, replace(run, choosing_seconds=order.spent), self.backlog)
+    async def served(self, way: Way, database: str) -> Figures:
+        """The backlog queued, then served to its end."""
+        async with mail_server(Mailbox()) as mailbox:
+            settings = self._settings(way, database, mailbox.port)
+            async with running(settings, embedded(self.broker)) as app:
+                await app.deploy()
+                await self._queue(app)
+                return figures(way.how, await self._drain(app, way, mailbox), self.backlog)
 
-    async def first_come(self, how: str, name: str) -> Figures:
-        """One job type for all, by streams and polls."""
-        lane = Lane("0", "all")
-        lanes = dict.fromkeys(self.backlog.mails, lane)
-        sent = Sent(self.mail_seconds, self.backlog.mails, KnownLanes([lane]), lanes)
-        await self._queue(name, name, lanes)
-        return figures(how, await self._drain(name, sent, {}), self.backlog)
+    def _settings(self, way: Way, database: str, port: int) -> Settings:
+        mail = MailSettings(
+            smtp_host="127.0.0.1", smtp_port=port, smtp_security="none", sender="reenvio@hospital.example",
+            to_registration=PEOPLE, to_billing_management=PEOPLE, to_operations=PEOPLE,
+            to_administrator=PEOPLE, lanes=way.lanes,
+        )  # fmt: skip
+        fairness = FairnessSettings(
+            enabled=way.by_turns, at_once=AT_ONCE, company_at_once=AT_ONCE,
+            per_minute=WIDE, company_per_minute=WIDE,
+        )  # fmt: skip
+        return Settings(
+            home=self.folder,
+            database_url=database,
+            encryption_keys=SecretStr(KEYS),
+            mail=mail,
+            fairness=fairness,
+        )
 
-    async def _queue(self, process: str, job_type: str, lanes: dict[str, Lane]) -> None:
-        """One process instance for each mail, the big company's first."""
-        stub: Any = GatewayStub(self.channel)  # the stubs are typed for the blocking channel only
-        with tempfile.TemporaryDirectory() as folder:
-            model = one_task(Path(folder), process, job_type, {}).read_bytes()
-        resource = Resource(name=f"{process}.bpmn", content=model)
-        await stub.DeployResource(DeployResourceRequest(resources=[resource]))
-        companies = self.backlog.in_order()
+    async def _queue(self, app: App) -> None:
+        """Every mail committed, then a process for each, the big company's first."""
+        now, queue = await app.clock.now(), app.mail.queue
+        async with app.store.transaction() as tx:
+            mails = [await queue.add(tx, request, now) for request in self._requests()]
+        for backlog in (mails[: self.backlog.big], mails[self.backlog.big :]):
+            await self._start(app, backlog)
+        while await queue.start_left_behind(now + 2 * LEFT_BEHIND):
+            pass  # those that the broker refused
 
-        async def create() -> None:
-            for company in companies:
-                variables = json.dumps({"companyId": company, "lane": lanes[company].name})
-                request = CreateProcessInstanceRequest(bpmnProcessId=process, version=-1, variables=variables)
-                await until_taken(partial(stub.CreateProcessInstance, request))
+    async def _start(self, app: App, mails: Sequence[Mail]) -> None:
+        now, queue, pages = await app.clock.now(), app.mail.queue, _pages(mails)
 
-        await asyncio.gather(*(create() for _ in range(CREATORS)))
+        async def start() -> None:
+            for page in pages:
+                while not await queue.start(page, now):
+                    await asyncio.sleep(0.1)  # a broker that is asked for too much refuses some
 
-    async def _drain(self, name: str, sent: Sent, lanes: dict[str, LaneTerms]) -> Run:
-        """Serve until all has left."""
-        handler = JobHandler(name, ("companyId",), sent.handle, lock=timedelta(minutes=5), at_once=AT_ONCE)
-        worker = Worker(self.channel, [handler], WorkerOptions("bench", random.Random()), lanes)
+        await asyncio.gather(*(start() for _ in range(STARTERS)))
+
+    def _requests(self) -> Iterator[MailRequest]:
+        run = uuid4().hex
+        for number, company in enumerate(self.backlog.in_order()):
+            content = MailContent(f"{company}@mailbox.example", "permanent-error", "pt", {})
+            yield MailRequest(outbox_id(run, number), content, company)
+
+    async def _drain(self, app: App, way: Way, mailbox: Mailbox) -> Run:
+        """Serve until all has arrived."""
+        order = TimedOrder(FairnessTerms(enabled=way.by_turns, batch=BATCH), app)
+        worker = _worker(app, way, order)
         stop, begun, cpu = asyncio.Event(), perf_counter(), process_time()
-        running = asyncio.create_task(worker.run(stop))
+        task = asyncio.create_task(worker.run(stop))
         total = self.backlog.mails.total()
-        while len(sent.left) < total:
+        while len(mailbox.arrived) < total:
             if perf_counter() - begun > PATIENCE_SECONDS:
-                raise StalledError(f"{len(sent.left)} of {total} mails left")
+                raise StalledError(f"{len(mailbox.arrived)} of {total} mails arrived")
             await asyncio.sleep(0.1)
         used = process_time() - cpu
         stop.set()
-        await running
-        return Run(sent.begun, sent.left, begun, used)
+        await task
+        left = [(one.to[0].partition("@")[0], one.at) for one in mailbox.arrived]
+        return Run(order.begun, left, begun, used, order.spent)
 
 
-@asynccontextmanager
-async def kept_in(url: str) -> AsyncIterator[SharedPermits]:
-    """Permits that a database keeps."""
-    engine = open_database(url)
-    yield SharedPermits(Store(engine), WallClock(), WIDE, lambda: str(uuid4()))
-    await engine.dispose()
+def _worker(app: App, way: Way, order: TimedOrder) -> Worker:
+    """One that only sends mail."""
+    sender = app.mail.sender if way.limited else replace(app.mail.sender, admit=everybody_goes)
+    here = replace(app, mail=replace(app.mail, sender=sender))
+    [handler] = [one for one in all_handlers(here.services()) if one.type == JobType.SEND_EMAIL]
+    terms = replace(app.mail.lanes.terms(), order=order)
+    return Worker(app.channel, [handler], WorkerOptions("bench", random.Random()), {handler.type: terms})
 
 
-async def runs(bench: FairBench, folder: Path, number: int, console: Console) -> list[Figures]:
-    """Every way once."""
-    found = [
-        await bench.first_come("in the order of arrival", f"plain-{number}"),
-        await bench.by_turns("by turns", Unlimited(), f"turns-{number}"),
-    ]
-    async with sqlite_database(folder) as url, kept_in(url) as permits:
-        found.append(await bench.by_turns("by turns, limits in SQLite", permits, f"sqlite-{number}"))
-    async with postgresql_database(folder) as url, kept_in(url) as permits:
-        found.append(await bench.by_turns("by turns, limits in PostgreSQL", permits, f"postgres-{number}"))
-    for one in found:
-        console.print(
-            f"round {number + 1}  {one.how:32}{one.seconds:7.1f} s   load {psutil.getloadavg()[0]:.1f}"
-        )
+def _pages(mails: Sequence[Mail]) -> Iterator[Sequence[Mail]]:
+    """Whoever asks gets the next ones."""
+    return (mails[at : at + STARTED_AT_ONCE] for at in range(0, len(mails), STARTED_AT_ONCE))
+
+
+async def runs(bench: FairBench, number: int, console: Console) -> list[Figures]:
+    """Every way once, those that are compared with each other side by side."""
+    found: list[Figures] = []
+    for name, ways in (("sqlite", (FIRST_COME, *ON_SQLITE)), ("postgresql", ON_POSTGRESQL)):
+        for way in ways if number % 2 == 0 else reversed(ways):
+            with tempfile.TemporaryDirectory(prefix="reenvio-bench-") as place:
+                made = sqlite_database if name == "sqlite" else postgresql_database
+                async with made(Path(place)) as url:
+                    found.append(await replace(bench, folder=Path(place)).served(way, url))
+            told = f"round {number + 1}  {way.how:34}{found[-1].seconds:7.1f} s"
+            console.print(f"{told}   load {psutil.getloadavg()[0]:.1f}")
     return found
 
 
@@ -194,34 +200,31 @@ async def main(options: argparse.Namespace, console: Console) -> list[str]:
     """Start a broker and run all ways on it."""
     backlog = Backlog(options.big, options.companies, options.each)
     found: list[Figures] = []
-    async with (
-        bench_broker(SilentReporter()) as broker,
-        open_channel(Plaintext(broker.engine.grpc_address)) as channel,
-    ):
-        warm = FairBench(channel, Backlog(WARM_UP, 1, 1), 0.0)
-        await warm.first_come("warm-up", "warm-plain")
-        await warm.by_turns("warm-up", Unlimited(), "warm-turns")
-        bench = FairBench(channel, backlog, options.mail_ms / 1e3)
+    async with bench_broker(SilentReporter()) as broker:
+        with tempfile.TemporaryDirectory(prefix="reenvio-bench-") as place:
+            async with sqlite_database(Path(place)) as url:
+                await FairBench(broker.engine, Backlog(WARM_UP, 2, 5), Path(place)).served(ON_SQLITE[1], url)
         for number in range(options.rounds):
-            with tempfile.TemporaryDirectory(prefix="reenvio-bench-") as folder:
-                found += await runs(bench, Path(folder), number, console)
+            found += await runs(FairBench(broker.engine, backlog), number, console)
     console.print(table(backlog, found))
+    for line in limits_cost(found):
+        console.print(line)
     return missed(found)
 
 
 def read_options() -> argparse.Namespace:
     """The command's options."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--big", type=int, default=5_000)
+    parser.add_argument("--big", type=int, default=5_000, help="mails of the one company")
     parser.add_argument("--companies", type=int, default=20)
     parser.add_argument("--each", type=int, default=10)
-    parser.add_argument("--mail-ms", type=float, default=10.0, help="how long a mail server takes to answer")
     parser.add_argument("--rounds", type=int, default=1)
     return parser.parse_args()
 
 
 if __name__ == "__main__":
-    paper = Console(highlight=False, width=130)
+    paper = Console(highlight=False, width=150)
+    configure_logs("warning", "console")
     try:
         failures = asyncio.run(main(read_options(), paper))
     except EngineError as error:

@@ -1,5 +1,6 @@
 """The arithmetic of the whole way: what falls to one claim, who plays when, how a database is filled."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -25,12 +26,13 @@ from tests.bench.whole import filling, profiling
 from tests.bench.whole.__main__ import turns
 from tests.bench.whole.before import unpack
 from tests.bench.whole.held import HeldClaim, as_held, comebacks
-from tests.bench.whole.meter import between, per_claim
+from tests.bench.whole.meter import Meter, between, per_claim
 from tests.bench.whole.options import WholeOptions, read_options
 from tests.bench.whole.program import ROOT, WATCHER, Program, ProgramError
 from tests.bench.whole.report import as_json, cell, held_table, ratios, ways_table
 from tests.bench.whole.rounds import Pace, between_moments
-from tests.bench.whole.watched import COUNTED, read_counts
+from tests.bench.whole.said import said_in
+from tests.bench.whole.watched import COUNTED, blank, cells, read_counts
 from tests.bench.whole.way import ROWS, Entrant, Way
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
@@ -212,6 +214,49 @@ def test_the_file_for_programs_has_every_round() -> None:
 
 def test_every_figure_of_a_table_is_one_of_a_way() -> None:
     assert set(ROWS.values()) <= set(Way.__dataclass_fields__)
+
+
+def test_the_bench_sees_why_jobs_were_put_off_and_takes_no_quiet_word_for_a_warning() -> None:
+    why = "submit-claim: The database does not answer (OperationalError)"
+    under_way = "A send of {} is under way: its answer decides."
+    entries = [
+        *({"event": "job_postponed", "level": "info", "why": why} for _ in range(2)),
+        *(
+            {"event": "job_postponed", "level": "info", "why": under_way.format(f"CLM-1-{n}")}
+            for n in (1, 2, 3)
+        ),
+        {"event": "claim_sent", "level": "info"},
+        {"event": "loop_blocked", "level": "warning"},
+    ]
+    said = said_in([*map(json.dumps, entries), "Traceback (most recent call last):"])
+    assert (said.warnings, said.warned_of) == (2, ("Traceback (most recent call last):", "loop_blocked"))
+    assert said.postponed == ((under_way.format("..."), 3), (why, 2))
+    assert said.postponements == 5
+    assert f"job_postponed 2 x ({why})" in str(said)
+    shown = printed(ways_table("sqlite", [replace(way(), postponed=0.05, sent_round=1.25)]))
+    assert [
+        word for word in ("sent round per claim", "1.25", "jobs postponed", "0.05") if word not in shown
+    ] == []
+
+
+def test_the_options_say_how_many_places_the_payer_has_and_how_many_workers_there_are(tmp_path: Path) -> None:
+    assert (read_options([]).at_once, read_options([]).workers) == (32, 1)
+    options = read_options(["--at-once", "4", "--workers", "2"])
+    assert (options.at_once, options.workers) == (4, 2)
+    program = Program("p", (), {}, tmp_path / "work-1.log", counts=tmp_path / "counts-1")
+    other = program.another(1)
+    assert len({program.log, program.counts, other.log, other.counts}) == 4
+
+
+def test_what_several_workers_spend_and_count_is_counted_together(tmp_path: Path) -> None:
+    counts = [tmp_path / "one", tmp_path / "two"]
+    for number, file in enumerate(counts, 1):
+        blank(file)
+        cells(file)[0] = number
+    own = os.getpid()
+    found = Meter({own: counts[0], os.getppid(): counts[1]}, own, own, None).read()
+    assert found["commits"] == 3
+    assert found["worker_ms"] >= found["broker_ms"]
 
 
 COUNTED_PROGRAM = """

@@ -1,6 +1,6 @@
 """Does the worker keep its memory flat? Rounds of jobs, a reset connection after each, samples on the way.
 
-Full size: `python -m tests.chaos.memory`; the test run takes a smaller one.
+Full size: `python -m tests.chaos.memory`; the test run takes a smaller one. The exit code says whether it is.
 """
 
 import argparse
@@ -26,6 +26,7 @@ TYPE = "chaos-memory"
 AT_ONCE = 64
 SAMPLES = 24
 MEGABYTE = 1024 * 1024
+FLAT_OBJECTS, FLAT_MEGABYTES = 200, 8
 
 
 @dataclass(slots=True)
@@ -50,6 +51,11 @@ class Memory:
     def more_megabytes(self) -> float:
         """Growth of the resident memory, likewise."""
         return _growth(self.resident) / MEGABYTE
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether what grew is no more than noise."""
+        return self.more_objects < FLAT_OBJECTS and self.more_megabytes < FLAT_MEGABYTES
 
 
 def _growth(samples: list[int]) -> float:
@@ -119,7 +125,7 @@ def main() -> int:
         f"objects: {memory.objects[0]} at first, {memory.objects[-1]} at last, {memory.more_objects:+d} warm"
     )
     print(f"resident MB: {resident[0]} at first, {resident[-1]} at last, {memory.more_megabytes:+.1f} warm")
-    return 0
+    return 0 if memory.is_flat else 1
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ OPERATORS = {
     "count",
     "rate",
     "increase",
+    "last_over_time",
     "histogram_quantile",
     "absent",
     "and",

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from typing import get_args
+from uuid import UUID
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -11,8 +12,9 @@ from jsonschema import Draft202012Validator
 from domain.events import DomainEvent
 from domain.lifecycle_events import LifecycleEvent
 from gateways.event_schemas import ENVELOPE, event_types, schema, schema_text
-from gateways.sink import SCHEMA_VERSION
+from gateways.sink import SCHEMA_VERSION, OutgoingEvent
 from persistence.audit.rejections import MESSAGE
+from tests.support.builders import NOW
 from tests.support.command_line import reenvio
 
 PAGE = Path(__file__).parents[2] / "docs" / "events.md"
@@ -23,7 +25,26 @@ every_schema = pytest.mark.parametrize("name", [ENVELOPE, *event_types()])
 def test_every_type_of_event_has_a_schema_and_every_schema_its_type() -> None:
     types = {kind.__name__ for union in (DomainEvent, LifecycleEvent) for kind in get_args(union)}
     assert set(event_types()) == types | {MESSAGE}
-    assert schema(ENVELOPE)["properties"]["type"]["enum"] == list(event_types())
+
+
+OF_LATER = [("ClaimForwardedEvent", "1"), ("ClaimAcceptedEvent", "2")]
+
+
+@pytest.mark.parametrize(("type_", "version"), [*((name, "1") for name in event_types()), *OF_LATER])
+def test_the_envelope_takes_every_type_also_those_and_versions_that_come_later(
+    type_: str, version: str
+) -> None:
+    assert _is_an_envelope(type=type_, schemaVersion=version)
+
+
+@pytest.mark.parametrize("type_", ["", "claim accepted", "../envelope", "a", "E" * 65])
+def test_what_is_no_name_is_no_type(type_: str) -> None:
+    assert not _is_an_envelope(type=type_)
+
+
+def _is_an_envelope(**given: str) -> bool:
+    event = OutgoingEvent(str(UUID(int=1)), "CLM-1-1", "ClaimAcceptedEvent", "{}", NOW).fields() | given
+    return Draft202012Validator(dict(schema(ENVELOPE))).is_valid(event)
 
 
 def test_the_page_lists_every_type_with_the_fields_of_its_schema() -> None:

@@ -22,7 +22,7 @@ from tests.fuzz.foreign_jobs import ODD, TEXTS, foreign_job
 from tests.fuzz.mutations import mutated
 from tests.fuzz.test_answers import answer
 from tests.support.databases import KEYS
-from tests.support.intake_stage import intake_stage
+from tests.support.intake_stage import API_TOKEN, intake_stage
 from tests.support.patients import patients_file
 from tests.support.services import services
 from tests.support.tiss_client import open_client
@@ -37,7 +37,7 @@ from workers.runtime.job_reading import read_job
 from workers.runtime.outcome import Outcome
 
 HOST = "127.0.0.1"
-TOKEN = "t" * 32
+TOKEN = API_TOKEN.token
 PASSWORD = "Gehe1m#no/part@of:it"
 PAYERS = f"""
 [payers.{PAYER}]
@@ -63,7 +63,7 @@ async def all_readers(store: Store, folder: Path) -> AsyncIterator[tuple[Reader,
     """Jobs, answers, files, HTTP, settings and policy, on one database."""
     async with intake_stage(store, folder) as stage, damaged_payer() as (gateway, serve):
         place = Place(HOST, 0, "API_PORT")
-        async with serving(api(stage.intake, [TOKEN]), place) as port:
+        async with serving(api(stage.ground(API_TOKEN)), place) as port:
             yield (
                 Reader("job", _job(store)),
                 Reader("answer", _answer(gateway, serve)),

@@ -10,11 +10,9 @@ from structlog.testing import capture_logs
 
 from persistence.store import Store
 from tests.fuzz.readers import PASSWORD, Reader, all_readers
-from tests.support.databases import database, empty_url, kind, postgres, postgres_url, store, url
 from tests.support.heartbeat import Heartbeat, heartbeat
 from tests.support.patients import NAME, SECRETS, dump
 
-__all__ = ["database", "empty_url", "kind", "postgres", "postgres_url", "store", "url"]
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 NAMED_OTHERWISE = (NAME.upper(), "APARECIDA", "529%2E982", "982%2E247", "529.982", ".247-25")
 """What is left of a person whose name or number was written another way, whole or in part."""

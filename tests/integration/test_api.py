@@ -11,13 +11,13 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
 from persistence.store import Store
-from tests.support.intake_stage import DERIVED, FILE, IntakeStage, intake_stage
+from tests.support.intake_stage import API_TOKEN, DERIVED, FILE, IntakeStage, intake_stage
 from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
 from workers.api import api
 from workers.app.http_server import Place, PortError, serving
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)  # both is test_intake's part
-TOKEN = "t" * 32
+TOKEN = API_TOKEN.token
 XML = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/xml"}
 LIMIT = 20_000
 
@@ -31,7 +31,7 @@ async def stage(store: Store, tmp_path: Path) -> AsyncIterator[IntakeStage]:
 @pytest.fixture
 async def http(stage: IntakeStage) -> AsyncIterator[httpx.AsyncClient]:
     async with (
-        serving(api(stage.intake, [TOKEN]), Place("127.0.0.1", 0, "API_PORT")) as port,
+        serving(api(stage.ground(API_TOKEN)), Place("127.0.0.1", 0, "API_PORT")) as port,
         client(port) as c,
     ):
         yield c
@@ -185,7 +185,7 @@ async def test_a_database_that_fails_is_503(http: httpx.AsyncClient, database: A
 
 
 async def test_a_taken_port_is_told_by_its_setting(stage: IntakeStage) -> None:
-    app = api(stage.intake, [TOKEN])
+    app = api(stage.ground(API_TOKEN))
     async with serving(app, Place("127.0.0.1", 0, "API_PORT")) as port:
         with pytest.raises(PortError, match="choose another API_PORT"):
             async with serving(app, Place("127.0.0.1", port, "API_PORT")):

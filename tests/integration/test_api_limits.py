@@ -9,13 +9,13 @@ import httpx
 import pytest
 
 from persistence.store import Store
-from tests.support.intake_stage import FILE, IntakeStage, intake_stage
+from tests.support.intake_stage import API_TOKEN, FILE, IntakeStage, intake_stage
 from workers.api import api
 from workers.api.body import FILES_AT_ONCE
 from workers.app.http_server import CallerLimits, Place, serving
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
-TOKEN = "t" * 32
+TOKEN = API_TOKEN.token
 XML = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/xml"}
 LIMIT = 20_000
 QUICK = CallerLimits(request_seconds=0.3, connections=5)
@@ -30,7 +30,7 @@ async def stage(store: Store, tmp_path: Path) -> AsyncIterator[IntakeStage]:
 
 
 def served(stage: IntakeStage, limits: CallerLimits) -> AbstractAsyncContextManager[int]:
-    return serving(api(stage.intake, [TOKEN]), ANYWHERE, limits)
+    return serving(api(stage.ground(API_TOKEN)), ANYWHERE, limits)
 
 
 @asynccontextmanager
@@ -66,7 +66,7 @@ async def ended(reader: asyncio.StreamReader) -> bytes:
 @pytest.mark.parametrize("begun", [b"", b"GET /api/claims/CLM-1-1 HTTP/1.1\r\nHost: x\r\nX-Slow: "])
 async def test_a_caller_who_does_not_say_what_it_wants_is_left(stage: IntakeStage, begun: bytes) -> None:
     async with (
-        serving(api(stage.intake, [TOKEN]), ANYWHERE, QUICK) as port,
+        serving(api(stage.ground(API_TOKEN)), ANYWHERE, QUICK) as port,
         connected(port) as (reader, writer),
     ):
         writer.write(begun)
@@ -75,7 +75,7 @@ async def test_a_caller_who_does_not_say_what_it_wants_is_left(stage: IntakeStag
 
 async def test_headers_that_trickle_in_for_ever_end_too(stage: IntakeStage) -> None:
     async with (
-        serving(api(stage.intake, [TOKEN]), ANYWHERE, QUICK) as port,
+        serving(api(stage.ground(API_TOKEN)), ANYWHERE, QUICK) as port,
         connected(port) as (reader, writer),
     ):
         trickling = asyncio.create_task(trickle(writer, b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "))
@@ -85,7 +85,7 @@ async def test_headers_that_trickle_in_for_ever_end_too(stage: IntakeStage) -> N
 
 async def test_a_body_that_trickles_on_after_its_refusal_ends(stage: IntakeStage) -> None:
     async with (
-        serving(api(stage.intake, [TOKEN]), ANYWHERE, QUICK) as port,
+        serving(api(stage.ground(API_TOKEN)), ANYWHERE, QUICK) as port,
         connected(port) as (reader, writer),
     ):
         trickling = asyncio.create_task(
@@ -101,7 +101,7 @@ async def test_more_callers_than_may_be_there_are_not_let_in_and_the_others_are_
 ) -> None:
     patient = CallerLimits(request_seconds=60, connections=5)
     async with (
-        serving(api(stage.intake, [TOKEN]), ANYWHERE, patient) as port,
+        serving(api(stage.ground(API_TOKEN)), ANYWHERE, patient) as port,
         client(port) as http,
     ):
         assert (await http.get("/api/claims/CLM-1-1")).status_code == 404

@@ -8,18 +8,21 @@ import pytest
 
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
+from domain.operators import Attribution
 from domain.refusals import ClaimRefusal
 from domain.reviews import ReviewDecision, ReviewReason
 from domain.submission import AnswerLost
 from gateways.zeebe.channel import open_channel
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext
+from gateways.zeebe.refusals import NoAnswerError
 from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.reviews import Review
 from persistence.store import Store
 from tests.support.builders import NOW, later
 from tests.support.faults.messages import MessageBroker, message_broker
 from workers.claims.messages import ClaimMessages
+from workers.claims.ordering import Subject, ordered
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 CLAIM = ClaimId("CLM-DESK-1")
@@ -60,6 +63,21 @@ class Scene:
 async def scene(store: Store) -> AsyncIterator[Scene]:
     async with message_broker() as broker, open_channel(Plaintext(broker.address)) as channel:
         yield Scene(ClaimMessages(store, ZeebeCommands(channel)), store, broker)
+
+
+async def test_an_engine_that_does_not_answer_is_not_waited_for_and_no_order_says_refused(
+    store: Store,
+) -> None:
+    given, subject = Attribution("maria", "a test"), Subject(CLAIM.value)
+    async with message_broker() as broker, open_channel(Plaintext(broker.address)) as channel:
+        broker.hangs = True
+        messages = ClaimMessages(store, ZeebeCommands(channel, answer_seconds=0.2))
+        await Scene(messages, store, broker).waits(5)
+        with pytest.raises(NoAnswerError, match=r"retry-now: no answer within 0.2 s"):
+            async with ordered(store, "retry-now", subject, given, NOW):
+                await messages.retry_now(CLAIM)
+    [order] = await store.look(lambda tx: tx.orders.newest(10))
+    assert order.refused_at is None
 
 
 async def test_a_wait_is_ended_once_and_the_next_one_is_another(scene: Scene) -> None:

@@ -97,12 +97,14 @@ def test_the_database_gives_up_waiting_before_a_job_does(tmp_path: Path) -> None
     assert max(PoolLimits().lock_seconds, PoolLimits().pool_seconds) < shortest
 
 
-async def test_a_lock_that_somebody_holds(url: str, watch: Watch) -> None:
+async def test_a_lock_that_somebody_holds(url: str, watch: Watch, kind: str) -> None:
+    # SQLite waits longer than the job does, which then cannot tell why
+    said = "does not answer" if kind == "sqlite" else "Somebody else holds"
     async with opened(url) as engine:
         store = Store(engine, SEALS, seconds=watch)
         async with locked(url):
             await all_postponed(store)
-            assert "does not answer" in (await store.trouble() or "")
+            assert said in (await store.trouble() or "")
         watch.put_forward()
         assert await store.trouble() is None
         await all_completed(store)
@@ -190,7 +192,7 @@ async def test_a_commit_that_nobody_waits_for_any_more_tells_why_it_was_refused(
         store = Store(engine, SEALS)
 
         async def told() -> bool:
-            return "DATABASE_URL" in (await store.trouble() or "")
+            return "Somebody else holds" in (await store.trouble() or "")
 
         async with locked(url):
             with pytest.raises(TimeoutError):

@@ -1,5 +1,6 @@
 """The decision jobs: how long they took is told, and how often a disturbed commit is repeated."""
 
+import asyncio
 import json
 from dataclasses import replace
 from datetime import datetime
@@ -10,7 +11,7 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
-from domain.observations import DecisionMade, Observation
+from domain.observations import DecisionMade, Observation, OperationRepeated
 from domain.policy import Shape
 from persistence.database.trouble import DatabaseError
 from persistence.store import Store
@@ -132,6 +133,48 @@ class Disturbance:
             self.tries += 1
             if self.tries <= self._times:
                 raise ConnectionResetError
+
+
+VARIABLES = {"claimId": CLAIM, "submissionError": "TIMEOUT", "retryCount": 0}
+
+
+@pytest.mark.parametrize("job", [retry_submission_backoff, analyze_retry])
+async def test_a_decision_is_told_once_also_when_its_job_stopped_waiting_for_the_commit(
+    store: Store, database: AsyncEngine, job: Any
+) -> None:
+    told: asyncio.Queue[Observation] = asyncio.Queue()
+    handler = job(services(store, observe=told.put_nowait))
+    asked = Job(1, handler.type, "Task", 1, 3, {}, VARIABLES)
+    waiting = asyncio.create_task(handler.handle(asked))
+
+    def stop_waiting(_connection: Connection, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith(LOG):
+            waiting.cancel()
+
+    event.listen(database.sync_engine, "before_cursor_execute", stop_waiting)
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert isinstance(await asyncio.wait_for(told.get(), 30), DecisionMade)
+    assert isinstance(await handler.handle(asked), Complete)
+    assert [told.get_nowait() for _ in range(told.qsize())] == [OperationRepeated(handler.type)]
+
+
+async def test_a_decision_whose_commit_went_well_and_whose_answer_got_lost_is_told_as_made(
+    store: Store, database: AsyncEngine
+) -> None:
+    told, lost = list[Observation](), list[Connection]()
+
+    def lose_the_answer(connection: Connection) -> None:
+        if not lost:
+            lost.append(connection)
+            connection.connection.commit()
+            raise ConnectionResetError
+
+    handler = retry_submission_backoff(services(store, observe=told.append))
+    event.listen(database.sync_engine, "commit", lose_the_answer)
+    await handler.handle(Job(1, handler.type, "Task", 1, 3, {}, VARIABLES))
+    assert [type(one) for one in told] == [DecisionMade]
+    assert len(lost) == 1
 
 
 async def left(store: Store) -> tuple[bool, bool]:

@@ -7,12 +7,14 @@ import pytest
 from sqlalchemy import insert, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from bpmn.names import JobType
 from domain.claim_state import ClaimState
 from domain.mail.mail import MailState
 from domain.payer_status import PayerState
 from domain.readings import Reading
 from domain.slots import Wait
 from persistence.repositories.claims import ClaimRow
+from persistence.repositories.incidents import StuckJob
 from persistence.repositories.upkeep_runs import UpkeepTask
 from persistence.store import Store
 from persistence.tables import claims, first_rounds, retry_decisions
@@ -29,7 +31,7 @@ from workers.upkeep.kpis import take_snapshot
 
 @pytest.fixture
 def readings(store: Store) -> DatabaseReadings:
-    names = KnownNames(LabelNames(at_most=2), LabelNames(at_most=2))
+    names = KnownNames(LabelNames(["payer-0", "payer-1"]), LabelNames(at_most=2))
     return DatabaseReadings(store, MovableClock(), LimitsByPayer(), names)
 
 
@@ -104,6 +106,8 @@ async def test_mail_is_counted_by_what_became_of_its_attempts(
     assert rates == {("03", "1"): 0.0, ("03", "2"): 1.0}
     found = await readings.mail()
     assert values(found, "reenvio_mails_waiting") == {(): 2}
+    queues = {("email:send", "wait"): 0, ("email:send", "active"): 0, ("email:send", "delayed"): 2}
+    assert values(found, "reenvio_mail_queue_size") == queues
     assert values(found, "reenvio_mail_oldest_seconds") == {(): timedelta(days=3).total_seconds()}
 
 
@@ -119,7 +123,7 @@ async def test_mail_that_is_sent_again_waits_since_it_was_brought_back(
 
 async def test_nothing_waits_where_there_is_no_mail(readings: DatabaseReadings) -> None:
     found = await readings.mail()
-    assert [one.value for one in found] == [0, 0]
+    assert {one.value for one in found} == {0}
 
 
 async def test_dead_letters_have_their_ages_and_the_biggest_companies_their_names(
@@ -130,6 +134,7 @@ async def test_dead_letters_have_their_ages_and_the_biggest_companies_their_name
         await keep_dead(store, [number], at=later(days=-5), company_id=f"small-{number}")
     found = await readings.letters()
     assert values(found, "dlq_size") == values(found, "dlq_age_seconds_count") == {(): 25}
+    assert values(found, "reenvio_mail_queue_size") == {("email:send:dlq", "failed"): 25}
     buckets = values(found, "dlq_age_seconds_bucket")
     assert (buckets[("300",)], buckets[("900",)], buckets[("345600",)]) == (0, 3, 3)
     assert buckets[("604800",)] == buckets[("+Inf",)] == 25
@@ -158,6 +163,67 @@ async def test_letters_dated_ahead_of_2038_are_no_seconds_old_and_take_nothing_f
     found = await readings.letters()
     assert values(found, "dlq_age_seconds_count") == {(): 2}
     assert values(found, "dlq_age_seconds_sum")[()] == pytest.approx(600, abs=2)
+
+
+async def keep_payer(store: Store, payer_id: str, **changes: object) -> None:
+    async with store.transaction() as tx:
+        status = await tx.payers.lock(payer_id, now=NOW)
+        await tx.payers.save(replace(status, **changes))  # type: ignore[arg-type]
+
+
+async def test_the_time_without_claims_counts_from_the_databases_moment_through_all_trials(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    outage = {"opened_at": later(minutes=-40), "changed_at": later(minutes=-1)}
+    for state in (PayerState.OPEN, PayerState.HALF_OPEN):
+        await keep_payer(store, "payer-0", state=state, **outage)
+        held = values(await readings.payers(), "reenvio_payer_held_seconds")
+        assert {key: value for key, value in held.items() if value} == {("payer-0", state): 2_400}
+
+
+async def test_a_payer_that_takes_claims_is_held_for_no_time(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    await keep_payer(store, "payer-0", changed_at=later(hours=-9))
+    held = values(await readings.payers(), "reenvio_payer_held_seconds")
+    assert held == {("payer-0", state): 0 for state in ("OPEN", "HALF_OPEN", "PAUSED", "STOPPED")}
+
+
+async def test_stopped_payers_are_counted_also_those_without_a_name(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    for payer_id in ("payer-0", "stranger-1", "stranger-2"):
+        await keep_payer(store, payer_id, state=PayerState.STOPPED)
+    counted = values(await readings.payers(), "reenvio_payers")
+    assert counted == {(state.value,): 0 for state in PayerState} | {("STOPPED",): 3}
+
+
+def stuck_on(job_type: str) -> StuckJob:
+    return StuckJob("a person must look", NOW, job_type, 1, 1, "Task", 43, 7)
+
+
+async def test_open_incidents_are_counted_by_the_job_that_raised_them(
+    readings: DatabaseReadings, store: Store
+) -> None:
+    types = ["submit-claim", "submit-claim", "notify", "send-email-3", "of-nobody"]
+    async with store.transaction() as tx:
+        for number, job_type in enumerate(types):
+            await tx.incidents.make_known(f"CLM-1-{number}", "p", now=NOW)
+            assert await tx.incidents.note(f"CLM-1-{number}", stuck_on(job_type), sends=True)
+        await tx.incidents.make_known("CLM-1-9", "p", now=NOW)
+    found = values(await readings.incidents(), "reenvio_incidents")
+    standing = {("submit-claim",): 2, ("notify",): 1, ("send-email",): 1, ("other",): 1}
+    assert found == {(one.value,): 0 for one in JobType} | standing
+    await store.run(lambda tx: tx.incidents.clear("CLM-1-0", stuck_on("submit-claim")))
+    assert values(await readings.incidents(), "reenvio_incidents")[("submit-claim",)] == 1
+
+
+async def test_a_claim_that_has_ended_rings_for_nobody(readings: DatabaseReadings, store: Store) -> None:
+    async with store.transaction() as tx:
+        await tx.incidents.make_known("CLM-1-0", "p", now=NOW)
+        await tx.claims.move("CLM-1-0", ClaimState.ACCEPTED, now=NOW)
+        assert await tx.incidents.note("CLM-1-0", stuck_on("submit-claim"), sends=True)
+    assert values(await readings.incidents(), "reenvio_incidents")[("submit-claim",)] == 0
 
 
 async def test_payers_beyond_the_named_ones_are_one(readings: DatabaseReadings, store: Store) -> None:

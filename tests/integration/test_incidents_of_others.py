@@ -7,6 +7,7 @@ import pytest
 
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
+from domain.observations import IncidentElsewhere, Observation
 from domain.refusals import ClaimRefusal
 from domain.submission import Failed
 from gateways.zeebe.channel import open_channel
@@ -17,8 +18,11 @@ from persistence.store import Store
 from tests.support.builders import NOW
 from tests.support.faults.messages import MessageBroker, message_broker
 from tests.support.payer_stage import PAYER, Scene
+from tests.support.services import services
 from workers.claims.incidents import StuckClaims
 from workers.claims.messages import ClaimMessages
+from workers.jobs import wrapped
+from workers.jobs.decisions import retry_submission_backoff
 from workers.runtime import Job, Throw
 
 CLAIM = "CLM-D-1"
@@ -72,6 +76,17 @@ async def test_an_incident_of_another_process_is_not_our_claims(
     assert await ClaimMessages(scene.store, commands).retry_now(ClaimId(CLAIM))
     async with scene.store.reading() as tx:
         assert "incident" not in [entry.event for entry in await tx.journal.of_claim(CLAIM)]
+
+
+async def test_an_incident_that_no_claim_of_ours_keeps_is_told_to_who_watches(scene: Scene) -> None:
+    told: list[Observation] = []
+    watched = services(scene.store, observe=told.append)
+    handler = wrapped(retry_submission_backoff(watched), watched)
+    await handler.on_incident(job(3, OURS), "a person must look")
+    assert told == []
+    await handler.on_incident(job(4, THEIRS), "a person must look")
+    await handler.on_incident(job(5, THEIRS, claimId=None), "a person must look")
+    assert told == [IncidentElsewhere(DECIDES)] * 2
 
 
 async def test_an_incident_of_another_process_does_not_hide_our_claims_own(scene: Scene) -> None:

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import event, text, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim import ClaimId
@@ -15,16 +17,19 @@ from domain.claim_state import ClaimState
 from domain.errors import Trouble
 from domain.refusals import Refusal, RefusalKind
 from domain.reviews import ReviewReason
-from gateways.tiss.lote import LoteRefusedError, read_lote
-from gateways.zeebe.commands import CommandRefusedError
+from gateways.tiss.lote import Lote, LoteRefusedError, read_lote
+from gateways.zeebe.messages import ProcessMessage
+from gateways.zeebe.refusals import CommandRefusedError
+from persistence.database.watch import Access
 from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.reviews import Review
 from persistence.store import Store
 from persistence.tables import claims
 from tests.support.intake_stage import DERIVED, FILE, PAYERS, IntakeStage, intake_stage
 from tests.support.tiss_samples import CARD, DOCTOR, NOW, PAYER, file_bytes, file_text
+from workers.claims import batches
 from workers.claims.examination import ClaimFile
-from workers.claims.intake import KnownClaim, NewClaim
+from workers.claims.intake import MESSAGES_AT_ONCE, KnownClaim, NewClaim
 from workers.claims.protocols import stored_file
 
 OTHER = file_bytes(file_text(first=7))
@@ -42,6 +47,11 @@ async def in_review(stage: IntakeStage, reason: str = ReviewReason.PERMANENT_ERR
     async with stage.store.transaction() as tx:
         await tx.reviews.open(Review(DERIVED, 0, reason, None), job_key=1, now=NOW)
         await tx.claims.move(DERIVED, ClaimState.IN_REVIEW, now=NOW)
+
+
+async def number_of_claims(stage: IntakeStage) -> int:
+    async with stage.store.reading() as tx:
+        return len(await tx.claims.all())
 
 
 async def test_a_new_file_is_kept_and_started_by_references_only(stage: IntakeStage) -> None:
@@ -79,6 +89,48 @@ async def test_many_at_once_make_one_claim(stage: IntakeStage) -> None:
     results = await asyncio.gather(*(stage.intake.submit(ClaimFile(FILE)) for _ in range(6)))
     assert sum(isinstance(result, NewClaim) for result in results) == 1
     assert len(stage.broker.taken) == 1
+
+
+async def test_a_bad_file_among_many_is_refused_and_the_others_share_a_few_commits(
+    store: Store, tmp_path: Path
+) -> None:
+    seen: Counter[Access] = Counter()
+
+    def watch(access: Access) -> AbstractContextManager[object]:
+        seen[access] += 1
+        return nullcontext()
+
+    files = [file_bytes(file_text(f"{number:012d}", first=number)) for number in range(100, 160)]
+    files[30] = file_bytes(file_text("000000000999").replace("<ans:UF>35</ans:UF>", ""))
+    async with intake_stage(store.watched_by(watch), tmp_path) as stage:
+        submitted = (stage.intake.submit(ClaimFile(data)) for data in files)
+        results = await asyncio.gather(*submitted, return_exceptions=True)
+        assert [place for place, result in enumerate(results) if not isinstance(result, NewClaim)] == [30]
+        assert isinstance(results[30], Refusal)
+        assert len(stage.broker.taken) == 59
+    assert seen[Access.WRITE] == 2
+
+
+async def test_no_more_messages_are_under_way_than_a_broker_takes(stage: IntakeStage) -> None:
+    under_way, may_leave = 0, asyncio.Event()
+    publish = stage.intake.commands.publish
+
+    async def held(message: ProcessMessage) -> bool:
+        nonlocal under_way
+        under_way += 1
+        await may_leave.wait()
+        return await publish(message)
+
+    stage.intake.commands.publish = held  # type: ignore[method-assign]
+    files = [file_bytes(file_text(f"{number:012d}", first=number)) for number in range(100, 140)]
+    submitting = asyncio.gather(*(stage.intake.submit(ClaimFile(data)) for data in files))
+    async with asyncio.timeout(30):
+        while await number_of_claims(stage) < len(files):
+            await asyncio.sleep(0.01)
+    assert under_way == MESSAGES_AT_ONCE
+    may_leave.set()
+    await submitting
+    assert len(stage.broker.taken) == len(files)
 
 
 async def test_other_content_under_the_same_id_is_a_conflict_with_the_way_out(stage: IntakeStage) -> None:
@@ -127,6 +179,32 @@ async def test_another_providers_batch_of_the_same_number_is_another_claim(stage
     elsewhere = file_bytes(file_text(first=9).replace("PREST0001", "PREST0002"))
     assert isinstance(await stage.intake.submit(ClaimFile(elsewhere)), NewClaim)
     assert isinstance(await stage.intake.submit(ClaimFile(file_bytes(file_text("300")))), NewClaim)
+
+
+@pytest.mark.parametrize("kind", ["postgresql"], indirect=True)
+async def test_no_kept_file_is_opened_while_its_payer_is_locked(
+    stage: IntakeStage, database: AsyncEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked: set[object] = set()
+    seen: list[bool] = []
+
+    def lock(connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if "payer_status" in statement and "FOR UPDATE" in statement:
+            locked.add(connection)
+
+    def reading(content: bytes) -> Lote:
+        seen.append(bool(locked))
+        return read_lote(content)
+
+    event.listen(database.sync_engine, "after_cursor_execute", lock)
+    for end in ("commit", "rollback"):
+        event.listen(database.sync_engine, end, locked.discard)
+    monkeypatch.setattr(batches, "read_lote", reading)
+    await stage.intake.submit(ClaimFile(FILE))
+    others = [file_bytes(file_text(first=9).replace("PREST0001", f"PREST000{n}")) for n in (2, 3)]
+    for result in await asyncio.gather(*(stage.intake.submit(ClaimFile(other)) for other in others)):
+        assert isinstance(result, NewClaim)
+    assert set(seen) == {False}
 
 
 async def test_whose_batch_it_is_is_not_guessed_when_the_file_is_gone(

@@ -56,7 +56,8 @@ async def test_json_has_exact_values_and_what_they_are_of(terminal: Terminal, hi
 async def test_the_claims_behind_a_number_are_listed(terminal: Terminal) -> None:
     code, out, _ = await terminal.run("kpi", *WEEK, "--claims", "lost_claims", "--limit", "3")
     assert code == 0
-    assert len([line for line in out.splitlines() if line.startswith("CLM-")]) == 3
+    listed = [line.split() for line in out.splitlines() if line.startswith("CLM-")]
+    assert [line[5].isdigit() for line in listed] == [True] * 3  # how many retries each had
     assert "there are more" in out
 
 
@@ -92,6 +93,8 @@ async def test_the_claims_behind_a_number_come_as_json_too(terminal: Terminal) -
         (("kpi", "--to", "2900-01-02"), "--to 2900-01-02 lies in the future"),
         (("kpi", "--from", "2900-01-01"), "--from 2900-01-01 lies in the future"),
         (("kpi", "--claims", "nonsense"), "nonsense"),
+        (("kpi", "--payer", "NOBODY"), "no claim of NOBODY is known here"),
+        (("kpi", "--payer", "NOBODY", "--claims", "exhausted"), "compare the id with `reenvio payer list`"),
         (("report", "permanent", "--day", "2026-02-30"), "is no day"),
         (("report", "permanent", "--day", "2026-02-03", "--week", "2026-02-03"), "not both"),
         (("report", "sideways"), "sideways"),
@@ -101,6 +104,13 @@ async def test_what_makes_no_sense_is_said(terminal: Terminal, arguments: tuple[
     code, _, err = await terminal.run(*arguments)
     assert code == 2
     assert why in " ".join(err.replace("│", " ").split())
+
+
+@on_sqlite
+@pytest.mark.usefixtures("history")
+async def test_a_terminal_that_knows_no_bars_shows_them_as_escapes(terminal: Terminal) -> None:
+    code, out, _ = await terminal.run("kpi", *WEEK, PYTHONIOENCODING="ascii")
+    assert (code, "success_after_retry" in out, "\\u258" in out) == (0, True, True)
 
 
 @on_sqlite

@@ -1,7 +1,7 @@
 """What the commands that only look say: nothing is cut short, nothing is left unsaid."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -13,7 +13,7 @@ from domain.submission import AnswerLost, Failed
 from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.reviews import Review
 from persistence.store import Store
-from tests.support.builders import CLAIM, NOW
+from tests.support.builders import CLAIM, NOW, draft
 from tests.support.terminal import Terminal, terminal
 
 __all__ = ["terminal"]
@@ -108,6 +108,29 @@ async def test_pending_tells_of_claims_that_are_held_for_their_payer(
     assert "Held for their payer: 1, see `reenvio claim list --state waiting`." in out
     _, out, _ = await terminal.run("payer", "show", "302147")
     assert "claims held            1\n" in out
+
+
+@pytest.mark.parametrize(
+    ("until", "told"), [(timedelta(hours=1), ""), (timedelta(hours=-1), " (overdue)")], ids=["held", "late"]
+)
+async def test_a_pending_claim_is_overdue_only_when_the_hold_of_its_payer_has_passed_too(
+    terminal: Terminal, store: Store, until: timedelta, told: str
+) -> None:
+    now = datetime.now(UTC).replace(microsecond=0)
+    async with store.transaction() as tx:
+        await tx.claims.put(CLAIM, "302147", ClaimState.FAILED, now=NOW)
+    await store.record(draft(CLAIM, now=now - timedelta(days=1)))
+    _, out, _ = await terminal.run("claim", "pending")
+    assert ("held" in out, " (overdue)" in out) == (False, True)
+    async with store.transaction() as tx:
+        await tx.payers.lock("302147", now=NOW)
+        await tx.claims.move(CLAIM, ClaimState.WAITING, now=NOW, next_retry_time=now + until)
+        await tx.payers.hold(Wait(CLAIM, "302147", NOW, now + until))
+    _, out, _ = await terminal.run("claim", "pending")
+    [line] = [line for line in out.splitlines() if CLAIM in line]
+    assert f"held until {(now + until).isoformat(timespec='seconds')}{told}  " in line
+    assert "held for payer 302147; Retry 1 of 5" in line
+    assert ("overdue" in line) is bool(told)
 
 
 async def test_payer_show_tells_refused_credentials_from_unproven_ones(

@@ -45,6 +45,15 @@ async def test_every_lane_is_known_with_who_holds_it_also_one_that_there_is_no_m
     assert every == held
 
 
+async def test_companies_that_share_a_lane_are_known_each_for_itself(store: Store) -> None:
+    companies = [f"company-{number}" for number in range(LANES + 2)]
+    for number, company in enumerate(companies):
+        await queue(store, company, number, enqueued_at=later(seconds=number))
+    found = await StoredLanes(store, LANES).waiting()
+    assert sorted(lane.tenant for lane in found) == sorted(companies)
+    assert len({lane.name for lane in found}) == LANES
+
+
 async def test_a_lane_that_nobody_holds_has_a_name_of_its_own(store: Store) -> None:
     assert await StoredLanes(store, 2).every() == [Lane("0", "lane 0"), Lane("1", "lane 1")]
 
@@ -67,9 +76,8 @@ async def test_a_database_that_cannot_tell_is_no_crash(store: Store) -> None:
 
 async def test_the_settings_make_lanes_that_serve_by_turns_within_the_limits(store: Store) -> None:
     lane = await queue(store, "a", 1)
-    ids = iter(str(number) for number in range(100))
-    needs = LaneNeeds(store, FixedClock(), lambda: next(ids))
-    terms = fair_lanes(FairnessSettings(at_once=2), LANES, needs).terms()
+    terms = fair_lanes(FairnessSettings(at_once=2), LANES, LaneNeeds(store, FixedClock())).terms()
     assert await terms.source.waiting() == [Lane(lane, "a")]
     assert terms.order.next_turn([Lane(lane, "a")]).most == 3
-    assert len((await terms.permits.take("a", 3)).permits) == 2
+    assert (await terms.limits.room("a", 3)).number == 3
+    assert terms.tenant_variable == "companyId"

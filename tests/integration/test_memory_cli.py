@@ -295,6 +295,30 @@ async def test_a_database_without_schema_says_what_to_run(empty_url: str, tmp_pa
 
 
 @pytest.mark.parametrize("command", [("export", CLAIM), ("show", CLAIM), ("verify",)], ids=lambda c: c[0])
+async def test_output_that_cannot_be_written_is_no_trouble_of_the_database(
+    terminal: Terminal, store: Store, command: tuple[str, ...]
+) -> None:
+    await store.record(draft())
+    code, err = await terminal.run_into(Path("/dev/full"), "audit", *command)
+    assert (code, len(err.splitlines()), "database" in err) == (1, 1, False)
+    assert err.startswith("The output could not be written (No space left on device)")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("kpi",), ("report",), ("dlq", "stats"), ("claim", "list"), ("payer", "list"), ("--help",)],
+    ids=" ".join,
+)
+async def test_what_could_not_be_written_is_told_by_every_command(
+    terminal: Terminal, store: Store, command: tuple[str, ...]
+) -> None:
+    code, err = await terminal.run_into(Path("/dev/full"), *command)
+    assert (code, err.startswith("The output could not be written")) == (1, True), err
+    code, err = await terminal.run_unread(*command)
+    assert (code in (1, 141), err) == (True, "")
+
+
+@pytest.mark.parametrize("command", [("export", CLAIM), ("show", CLAIM), ("verify",)], ids=lambda c: c[0])
 async def test_a_reader_that_is_gone_ends_it_quietly(
     terminal: Terminal, store: Store, command: tuple[str, ...]
 ) -> None:

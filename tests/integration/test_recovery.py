@@ -99,7 +99,8 @@ class Recovery:
         async def finish(tx: Transaction) -> PayerChange:
             return await (await locked(tx, PAYER, self.limits, self.moment)).after_send(sent, Accepted("P-1"))
 
-        await self.waker.after(await self.store.run(finish), self.moment)
+        if (await self.store.run(finish)).wakes:
+            await self.waker.wake(PAYER, self.moment)
 
     async def arrive(self, claim_id: str) -> None:
         """A claim that comes goes, or comes back when it is told to."""

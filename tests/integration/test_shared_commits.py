@@ -1,24 +1,25 @@
 """Sends of one moment share their commits, and nothing else: each has its own answer and its own fault."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerLimits
-from domain.submission import SendResult, Submission
+from domain.submission import Accepted, Failed, SendResult, Submission
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
 from tests.support.builders import NOW
-from tests.support.payer_stage import PAYER, Scene
-from workers.payers.places import WAITING_PER_PLACE
+from tests.support.payer_stage import DOWN, PAYER, Scene
+from workers.payers.places import SLOTS
 from workers.runtime import Complete, Incident, Job, JobHandler, Outcome, Throw
 
 CLAIMS = range(1, 9)
@@ -69,6 +70,76 @@ async def test_sends_of_one_moment_begin_and_end_in_two_commits(scene: Scene, da
             assert [one.event for one in await tx.journal.of_claim(claim.claim_id)] == ["accepted"]
 
 
+REFUSED = Failed("Guia invalida: favor corrigir o beneficiario", "TISS:1009", refused=True)
+
+
+async def test_sends_that_are_refused_in_the_payers_own_words_share_them_too(
+    scene: Scene, database: AsyncEngine
+) -> None:
+    scene.answer = REFUSED
+    with commits(database) as made:
+        told = await submitted(scene.handler("submit-claim"))
+    assert {type(one) for one in told} == {Throw}
+    assert len(made) == CLAIMS_BEGIN_AND_END
+    async with scene.store.reading() as tx:
+        assert [await tx.free_texts.count(f"CLM-D-{number}") for number in CLAIMS] == [1] * len(CLAIMS)
+
+
+async def test_an_answer_is_written_also_when_the_payers_words_cannot_be_kept(
+    scene: Scene, database: AsyncEngine
+) -> None:
+    scene.answer = REFUSED
+    async with database.begin() as connection:
+        await connection.execute(text("DROP TABLE claim_texts"))
+    with commits(database) as made:
+        told = await submitted(scene.handler("submit-claim"))
+    assert {type(one) for one in told} == {Throw}
+    assert len(made) == CLAIMS_BEGIN_AND_END
+    async with scene.store.reading() as tx:
+        sends = await tx.attempts.histories([f"CLM-D-{number}" for number in CLAIMS])
+    assert {send.outcome for history in sends.values() for send in history.sends} == {"FAILED"}
+
+
+async def test_words_that_no_key_can_seal_are_their_own_claims_loss_alone(scene: Scene) -> None:
+    scene.answer = replace(REFUSED, error="half a character: \ud800")
+    told = await submitted(scene.handler("submit-claim"))
+    assert {type(one) for one in told} == {Throw}
+    async with scene.store.reading() as tx:
+        assert await tx.free_texts.count("CLM-D-1") == 0
+
+
+async def test_those_who_wait_are_woken_also_when_the_job_waits_no_more_that_ended_the_outage(
+    scene: Scene, database: AsyncEngine
+) -> None:
+    scene.limits = PayerLimits(per_minute=None, threshold=1, needs_proof=False, at_once=32)
+    handler = scene.handler("submit-claim")
+    scene.answer = DOWN
+    await handler.handle(job(1))
+    await submitted(handler, range(10, 14))  # held by the breaker
+    scene.moment, scene.answer = NOW + timedelta(minutes=5, seconds=1), Accepted("P-1")
+    waiting = asyncio.ensure_future(handler.handle(job(2)))
+
+    def stop_waiting(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("UPDATE submission_attempts"):
+            waiting.cancel()
+
+    event.listen(database.sync_engine, "before_cursor_execute", stop_waiting)
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await handler.finish()
+    assert sorted(scene.woken) == [f"CLM-D-{number}" for number in range(10, 14)]
+
+
+async def test_an_answer_that_stands_is_told_also_when_nobody_can_be_woken(scene: Scene) -> None:
+    scene.limits = PayerLimits(per_minute=None, threshold=1, needs_proof=False, at_once=32)
+    scene.answer, scene.trouble = DOWN, ValueError("nobody expects it")
+    handler = scene.handler("submit-claim")
+    await handler.handle(job(1))
+    await submitted(handler, range(10, 14))
+    scene.moment, scene.answer = NOW + timedelta(minutes=5, seconds=1), Accepted("P-1")
+    assert await handler.handle(job(2)) == Complete({"protocolNumber": "P-1"})
+
+
 class BusyPayer(Scene):
     """Counts who is there at the same moment; each stays while the others of the moment come."""
 
@@ -96,11 +167,49 @@ async def test_those_beyond_all_places_and_all_who_wait_for_one_come_again_by_th
     store: Store,
 ) -> None:
     payer = BusyPayer(store, PayerLimits(per_minute=None, at_once=1, needs_proof=False))
-    told = await submitted(payer.handler("submit-claim"))
+    told = await submitted(payer.handler("submit-claim"), range(1, SLOTS + 1))
     assert payer.most == 1
     held = [outcome for outcome in told if isinstance(outcome, Throw)]
-    assert len(held) == len(CLAIMS) - 1 - WAITING_PER_PLACE
+    waiting = (SLOTS + 1) // 2
+    assert len(held) == SLOTS - 1 - waiting
     assert {outcome.code for outcome in held} == {"PAYER_UNAVAILABLE"}
+
+
+class OfTwoWorkers(BusyPayer):
+    """Whose first sends end when another worker has asked for a place in vain and waits to ask again."""
+
+    waits: asyncio.Event
+
+    async def place_pause(self, seconds: float) -> None:
+        self.waits.set()
+        await asyncio.sleep(seconds)
+
+    async def send(self, submission: Submission, now: datetime) -> SendResult:
+        await self.waits.wait()
+        return await super().send(submission, now)
+
+
+async def test_where_another_worker_has_all_places_a_claim_waits_in_the_worker_and_nothing_is_written(
+    store: Store, database: AsyncEngine
+) -> None:
+    payer = OfTwoWorkers(store, PayerLimits(per_minute=None, at_once=3, needs_proof=False))
+    payer.waits = asyncio.Event()
+    one, other = payer.handler("submit-claim"), payer.handler("submit-claim")
+    first = asyncio.create_task(submitted(one, range(1, 4)))
+    while len(await under_way(store)) < 3:
+        await asyncio.sleep(0)
+    with commits(database) as made:
+        late = asyncio.create_task(submitted(other, range(4, 7)))
+        await payer.waits.wait()
+        assert len(made) == 0
+    told = await first + await late
+    assert told == [Complete({"protocolNumber": "P-1"})] * 6
+    assert payer.most <= 3
+
+
+async def under_way(store: Store) -> Mapping[str, datetime]:
+    async with store.reading() as tx:
+        return await tx.payers.sends_under_way([f"CLM-D-{number}" for number in range(1, 4)], now=NOW)
 
 
 async def test_a_file_that_no_key_opens_is_its_own_claims_trouble_alone(scene: Scene) -> None:

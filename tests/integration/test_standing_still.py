@@ -16,7 +16,7 @@ from domain.mail.mail import MailState
 from domain.observations import Observation, StandstillHealed
 from domain.payer_status import PayerLimits
 from domain.readings import Reading
-from domain.standing import NUDGE_AGAIN, HeldJob, StandingKind
+from domain.standing import NUDGE_AGAIN, HeldJob, JobPlace, StandingKind
 from domain.submission import AnswerLost, SendResult, Submission
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
@@ -49,12 +49,15 @@ class Engine:
     has_job: bool = True
     trouble: Trouble | None = None
     breaks_at: int | None = None
+    dies_at: int | None = None
 
     async def job(self, held: HeldJob) -> bool:
         if self.trouble:
             raise self.trouble
         if held.key == self.breaks_at:
             raise RuntimeError
+        if held.key == self.dies_at:
+            raise Killed
         self.failed.append(held)
         return self.has_job
 
@@ -335,6 +338,15 @@ async def test_a_mail_whose_sender_was_killed_is_found_and_handed_out_again(stor
     assert hospital.seen == [StandstillHealed(StandingKind.MAIL)]
 
 
+async def test_a_mail_that_a_limit_set_back_and_the_engine_forgot_is_handed_out_again(store: Store) -> None:
+    hospital = Hospital(store, PayerLimits(per_minute=None, needs_proof=False))
+    await store.run(lambda tx: tx.mails.add(a_mail().in_hands_of(HELD)))
+    await hospital.look(LOCK + LATE)
+    await hospital.others_move()
+    assert await hospital.look(STEP) == 1
+    assert hospital.engine.failed == [HELD]
+
+
 async def test_a_decision_that_nobody_heard_of_leaves_its_job_with_the_claim(hospital: Hospital) -> None:
     await hospital.deliver(1)
     await hospital.store.run(
@@ -380,3 +392,44 @@ async def test_kinds_of_a_newer_version_that_ran_before_are_left_alone(
     async with database.connect() as connection:
         kept = select(standing_still.c.kind).order_by(standing_still.c.kind)
         assert list(await connection.scalars(kept)) == ["job", "newer"]
+
+
+async def test_a_mail_whose_process_stands_on_an_incident_is_a_persons(store: Store) -> None:
+    hospital = Hospital(store, PayerLimits(per_minute=None, needs_proof=False))
+    begun = replace(a_mail(), sending_until=NOW + LOCK, attempts=1).in_hands_of(HELD)
+    await store.run(lambda tx: tx.mails.add(begun))
+    job = Job(1, "send-email", "Task", 1, 1, {}, {"outboxId": begun.outbox_id})
+    await hospital.handler("send-email").on_incident(job, "stuck")
+    await hospital.look(LOCK + LATE)
+    await hospital.others_move()
+    assert await hospital.look(STEP) == 0
+    assert hospital.engine.failed == []
+
+
+async def test_a_job_is_on_record_with_its_place_in_its_process(hospital: Hospital) -> None:
+    hospital.kills = True
+    deadline, variables = (NOW + LOCK).timestamp(), {"claimId": STUCK, "payerId": PAYER}
+    job = Job(7, "submit-claim", "Task_Submit", 5, 3, {}, variables, deadline, element_instance_key=6)
+    with pytest.raises(Killed):
+        await hospital.handler("submit-claim").handle(job)
+    hospital.kills = False
+    await hospital.look(LOCK + LATE)
+    await hospital.others_move()
+    await hospital.look(STEP)
+    [held] = hospital.engine.failed
+    assert held.place == JobPlace(instance=5, element=6, first_key=7, element_id="Task_Submit")
+
+
+async def test_what_was_nudged_before_a_watch_died_is_on_record(
+    hospital: Hospital, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.upkeep.standing.TOGETHER", 1)
+    for number in (10, 11):
+        await hospital.is_killed_in_a_send(number)
+    await hospital.look(LOCK + LATE)
+    await hospital.others_move(100)
+    hospital.engine.dies_at = 11
+    with pytest.raises(Killed):
+        await hospital.look(STEP)
+    assert await hospital.story("CLM-D-10") == ["standing_nudged"]
+    assert await hospital.story("CLM-D-11") == []

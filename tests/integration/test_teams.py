@@ -1,8 +1,6 @@
 """Whom a claim reaches: the notice, the review, and what `reenvio claim` says of it."""
 
-import asyncio
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 from domain.claim_state import ClaimState
 from persistence.store import Store
 from tests.support.builders import CLAIM, NOW
+from tests.support.command_line import run_reenvio
 from tests.support.services import services
 from workers.jobs.close_claim import close_claim
 from workers.jobs.notify import notify
@@ -89,15 +88,7 @@ async def test_claim_show_and_claim_list_say_which_team_a_review_waits_for(
 
 async def reenvio(url: str, home: Path, *arguments: str) -> str:
     """What a command says."""
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "workers.cli",
-        *arguments,
-        env=os.environ | {"DATABASE_URL": url, "REENVIO_HOME": str(home), "COLUMNS": "200"},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    out, _ = await child.communicate()
-    assert child.returncode == 0, out.decode()
-    return out.decode()
+    given = os.environ | {"DATABASE_URL": url, "REENVIO_HOME": str(home), "COLUMNS": "200"}
+    done = await run_reenvio(given, *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -12,14 +12,13 @@ from persistence.database.engine import sqlite_url
 from tests.process.records import EXPORTER, Records
 from tests.process.stage import Payers, Stage
 from tests.support.broker import any_ports
-from tests.support.databases import database, kind, postgres, postgres_url, url
 from tests.support.own_broker import own_broker
 from workers.app.cluster import embedded
 from workers.app.composition import running
 from workers.app.databases import migrate_database
 from workers.config.settings import Settings, read_settings
 
-__all__ = ["database", "kind", "own_broker", "postgres", "postgres_url", "url"]
+__all__ = ["own_broker"]
 
 READY_SECONDS = 600.0
 """A busy machine is no fault of what is tested."""

@@ -1,7 +1,6 @@
 """A hospital with a real payer's line: simulator, payer settings, command line and HTTP on one broker."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from persistence.database.engine import sqlite_url
 from persistence.encryption.keys import made_cipher
 from persistence.repositories.claims import ClaimRow
 from tests.process.stage import LOOK_SECONDS, eventually
-from tests.support.command_line import environment
+from tests.support.command_line import environment, run_reenvio
 from tests.support.orders import answered
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import CARD, DOCTOR, PAYER, file_bytes, file_text
@@ -61,18 +60,8 @@ def claim_id(number: str) -> str:
 
 async def reenvio(environment: Mapping[str, str], *arguments: str) -> tuple[int, str]:
     """Run a command as a person would; its exit code and all it said."""
-    child = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "workers.cli",
-        *arguments,
-        env=environment,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    out, _ = await child.communicate()
-    assert b"Traceback" not in out
-    return child.returncode or 0, out.decode()
+    done = await run_reenvio(environment, *arguments, together=True)
+    return done.returncode, done.stdout
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +108,7 @@ class Hospital:
         """The HTTP interface, and another system that uses it."""
         settings = ApiSettings(port=0, tokens=SecretStr(TOKEN))
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "text/xml"}
-        async with serving_api(self.app.intake, settings) as port:
+        async with serving_api(self.app, settings) as port:
             base = f"http://127.0.0.1:{port}"
             async with httpx.AsyncClient(base_url=base, headers=headers, trust_env=False) as client:
                 yield client

@@ -1,9 +1,10 @@
 """The stage with mail: a real mail server, and a worker that sends to it."""
 
 import dataclasses
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from gateways.practice.mail_server import Mailbox
@@ -20,7 +21,17 @@ NO_PACE = FairnessSettings(per_minute=100_000, company_per_minute=100_000)
 @asynccontextmanager
 async def mailing(stage: Stage, mailbox: Mailbox, folder: Path) -> AsyncIterator[Stage]:
     """The stage while a worker sends its mail, of a company of its own, to this mailbox's server."""
-    settings = _settings(stage, mailbox.port, folder)
+    server = {"smtp_host": "127.0.0.1", "smtp_port": mailbox.port, "smtp_security": "none"}
+    async with mailing_by(stage, server, folder) as there:
+        yield there
+
+
+@asynccontextmanager
+async def mailing_by(
+    stage: Stage, server: Mapping[str, Any], folder: Path, fairness: FairnessSettings = NO_PACE
+) -> AsyncIterator[Stage]:
+    """The same, by a server that these settings of mail name, and within these limits."""
+    settings = _settings(stage, server, folder).model_copy(update={"fairness": fairness})
     async with opened_gateway(settings) as gateway:
         app = stage.app
         ground = MailGround(app.store, app.clock, app.cipher, gateway, app.commands.publish)
@@ -31,13 +42,11 @@ async def mailing(stage: Stage, mailbox: Mailbox, folder: Path) -> AsyncIterator
             yield there
 
 
-def _settings(stage: Stage, port: int, folder: Path) -> Settings:
+def _settings(stage: Stage, server: Mapping[str, Any], folder: Path) -> Settings:
     company, companies = f"company-{uuid4().hex[:8]}", folder / "companies.toml"
     companies.write_text(f'{company} = ["{COMPANY}"]\n', encoding="utf-8")
     mail = MailSettings(
-        smtp_host="127.0.0.1",
-        smtp_port=port,
-        smtp_security="none",
+        **server,
         sender="reenvio@hospital.example",
         to_registration=("registration@hospital.example",),
         to_billing_management=(BILLING,),
@@ -48,4 +57,4 @@ def _settings(stage: Stage, port: int, folder: Path) -> Settings:
         console_url="https://console.hospital.example",
         timeout_seconds=10,
     )
-    return stage.settings.model_copy(update={"mail": mail, "fairness": NO_PACE})
+    return stage.settings.model_copy(update={"mail": mail})

@@ -11,11 +11,10 @@ from gateways.practice.scripted import AcceptLine, FailLine
 from gateways.zeebe import engine
 from tests.process.stage import Stage, eventually
 from tests.support.database_cable import Cable
-from tests.support.databases import Postgres, postgres, postgres_url
+from tests.support.databases import Postgres
 from workers.app.cluster import embedded
 from workers.app.composition import running
 
-__all__ = ["postgres", "postgres_url"]
 DOWN = FailLine(error="SERVICE_UNAVAILABLE", code="HTTP:503")
 DATABASE = "reenvio_away"
 

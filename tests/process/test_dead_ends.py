@@ -1,7 +1,5 @@
 """A claim whose process stands on an incident, on a real broker: it says so, and there is a way on."""
 
-import asyncio
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -22,7 +20,7 @@ from persistence.encryption.cipher import Cipher
 from persistence.repositories.payloads import seal_payload
 from tests.process.records import Record
 from tests.process.stage import Claim, Stage, eventually
-from tests.support.command_line import environment
+from tests.support.command_line import environment, run_reenvio
 from tests.support.orders import answered
 from workers.payers.limits import LimitsByPayer
 
@@ -58,15 +56,9 @@ def reenvio(stage: Stage, broker_config: engine.EngineConfig) -> Reenvio:
     }
 
     async def run(*arguments: str) -> tuple[int | None, str]:
-        child = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "workers.cli", *answered(*arguments)),
-            env=environment(stage.settings.home, **given),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        said = (await child.communicate())[0].decode()
-        assert "Traceback" not in said
-        return child.returncode, said
+        whole = environment(stage.settings.home, **given)
+        done = await run_reenvio(whole, *answered(*arguments), together=True)
+        return done.returncode, done.stdout
 
     return run
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -19,7 +19,7 @@ from domain.mail.lanes import all_lanes
 from domain.mail.limits import MailLimits
 from domain.mail.mail import Mail, MailState
 from gateways.clock import WallClock
-from persistence.store import Transaction
+from persistence.store import Store, Transaction
 from tests.process.stage import Stage
 from tests.support.lanes import KnownLanes
 from tests.support.mails import a_mail
@@ -27,9 +27,9 @@ from tests.support.models import one_task
 from workers.config.fairness import FairnessSettings
 from workers.mail.fair_lanes import LaneNeeds, fair_lanes
 from workers.mail.lane_order import FairOrder
-from workers.mail.permits import SharedMailLimits, SharedPermits
-from workers.runtime import Complete, Fail, Job, JobHandler, Outcome
-from workers.runtime.lanes import Lane, LaneTerms, Permits, Unlimited
+from workers.mail.limits import MailLimiter, SharedMailLimits
+from workers.runtime import Complete, Fail, Job, JobHandler, Outcome, Postpone
+from workers.runtime.lanes import Lane, LaneLimits, LaneTerms, Unlimited
 from workers.runtime.options import WorkerOptions
 from workers.runtime.worker import Worker
 
@@ -79,12 +79,14 @@ async def queued(stage: Stage, folder: Path, mails: dict[str, int]) -> str:
 
 
 @asynccontextmanager
-async def serving(stage: Stage, job_type: str, sender: Sender, permits: Permits) -> AsyncIterator[KnownLanes]:
+async def serving(
+    stage: Stage, job_type: str, sender: Sender, limits: LaneLimits
+) -> AsyncIterator[KnownLanes]:
     """A worker for all lanes beside the block."""
     source, stop = KnownLanes(EVERY), asyncio.Event()
     source.tell(*LANES.values())
     handler = JobHandler(job_type, ("companyId",), sender.send, at_once=5)
-    terms = LaneTerms(source, FairOrder(FairnessTerms(), WallClock()), permits, sweep_seconds=1)
+    terms = LaneTerms(source, FairOrder(FairnessTerms(), WallClock()), limits, sweep_seconds=1)
     options = WorkerOptions(f"lanes-{id(sender)}", random.Random(1))
     running = asyncio.create_task(Worker(stage.app.channel, [handler], options, {job_type: terms}).run(stop))
     try:
@@ -143,19 +145,43 @@ async def test_two_workers_together_keep_the_limit_of_what_is_under_way(stage: S
     job_type = await queued(stage, tmp_path, mails)
     together = Sender(seconds=0.02)
     limits = SharedMailLimits(MailLimits(None, 3), MailLimits(None, None))
-    first, second = (
-        SharedPermits(stage.app.store, WallClock(), limits, lambda: uuid4().hex) for _ in range(2)
-    )
-    async with serving(stage, job_type, together, first), serving(stage, job_type, together, second):
+    first, second = (MailLimiter(stage.app.store, WallClock(), limits) for _ in range(2))
+    one, other = (Limited(stage.app.store, limiter, together) for limiter in (first, second))
+    async with serving(stage, job_type, one, first), serving(stage, job_type, other, second):
         await all_done(mails, together)
     assert together.most == 3
+
+
+class Limited(Sender):
+    """Begins a mail where the limits leave room for it, as a mail that the database knows."""
+
+    def __init__(self, store: Store, limiter: MailLimiter, sender: Sender) -> None:
+        super().__init__()
+        self._store = store
+        self._limiter = limiter
+        self._sender = sender
+
+    async def send(self, job: Job) -> Outcome:
+        begun = a_mail(outbox_id=uuid4().hex, lane="none", company_id=job.variables["companyId"])
+        if wait := await self._store.run(partial(self._begin, mail=begun)):
+            return Postpone("no room", wait)
+        done = await self._sender.send(job)
+        await self._store.run(partial(marked_sent, outbox_id=begun.outbox_id))
+        return done
+
+    async def _begin(self, tx: Transaction, mail: Mail) -> timedelta | None:
+        now = datetime.now(UTC)
+        if wait := await self._limiter.admit(tx, mail.company_id, now):
+            return wait
+        await tx.mails.add(replace(mail, sending_until=now + timedelta(minutes=1)))
+        return None
 
 
 async def test_mail_in_the_database_is_found_and_sent_by_the_lanes_that_the_settings_make(
     stage: Stage, tmp_path: Path
 ) -> None:
     store, job_type = stage.app.store, f"send-{uuid4().hex[:8]}"
-    lanes = fair_lanes(FairnessSettings(), 8, LaneNeeds(store, stage.app.clock, lambda: uuid4().hex))
+    lanes = fair_lanes(FairnessSettings(), 8, LaneNeeds(store, stage.app.clock))
     await stage.app.commands.deploy(one_task(tmp_path, job_type, f'="{job_type}-" + lane', {}))
     client, companies, sent = ZeebeClient(stage.app.channel), [uuid4().hex for _ in range(3)], list[str]()
 

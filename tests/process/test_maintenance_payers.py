@@ -13,8 +13,9 @@ from domain.payer_status import PayerState
 from gateways.practice.simulator.scenario import Http, Outage, PayerScenario
 from gateways.zeebe import engine
 from gateways.zeebe.channel import open_channel
-from gateways.zeebe.commands import CommandRefusedError, ZeebeCommands
+from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext
+from gateways.zeebe.refusals import CommandRefusedError
 from tests.process.hospital import claim_file, claim_id
 from tests.process.payer_line import Lines, Payer
 from tests.process.records import Records

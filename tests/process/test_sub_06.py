@@ -109,12 +109,19 @@ async def test_a_claim_in_review_can_be_cancelled(working: Stage) -> None:
     assert (await working.ended(claim))[-1].startswith("End_ClaimCancelled")
 
 
-async def test_after_a_lost_answer_a_duplicate_means_it_arrived(working: Stage) -> None:
+async def test_after_a_lost_answer_a_duplicate_means_it_arrived_and_billing_management_is_told(
+    working: Stage,
+) -> None:
     claim = await working.start(LoseAnswerLine(), DuplicateLine())
     await working.pass_the_wait(claim)
     row = await working.reaches(claim, ClaimState.IN_REVIEW)
     assert row.reason == "PROTOCOL_MISSING"
     assert working.payers.sends(claim.id) == 2
+    async with working.app.store.transaction() as tx:
+        [notice] = await tx.notices.of_claim(claim.id.value)
+        [review] = await tx.reviews.of_claim(claim.id.value)
+    assert (notice.recipient, notice.template) == ("BILLING_MANAGEMENT", "protocol-missing")
+    assert review.team == "BILLING_MANAGEMENT"
 
     await working.app.messages.decide_review(
         claim.id, ReviewDecision.PROTOCOL_RECOVERED, protocol_number="000123456789"

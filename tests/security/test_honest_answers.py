@@ -22,7 +22,7 @@ from tests.support.tiss_samples import file_bytes, file_text
 from workers.claims.confirmation import confirmed
 from workers.claims.examination import ClaimFile
 from workers.claims.messages import KEEP_WISH
-from workers.cli.operator import Subject, ordered
+from workers.claims.ordering import Subject, ordered
 
 __all__ = ["terminal"]
 on_sqlite = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)

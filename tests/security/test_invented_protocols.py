@@ -147,7 +147,7 @@ async def test_a_made_up_protocol_is_known_as_such_by_its_own_form(
         assert not is_protocol(number), "no payer can give it, and no person can enter it as a payer's"
         settings = ApiSettings(port=0, tokens=SecretStr(TOKEN))
         async with (
-            serving_api(app.intake, settings) as port,
+            serving_api(app, settings) as port,
             httpx.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, trust_env=False) as client,
         ):
             told = (await client.get(f"http://127.0.0.1:{port}/api/claims/{CLAIM}")).json()

@@ -89,6 +89,22 @@ async def test_a_payers_places_are_free_again_after_a_sends_own_time(store: Stor
     assert said(logs) == ["send"]
 
 
+async def test_a_worker_that_read_its_clock_a_moment_before_another_calls_nobodys_clock_wrong(
+    store: Store,
+) -> None:
+    limits = PayerLimits(per_minute=None, at_once=1, needs_proof=False)
+    until = NOW + SECOND + limits.lease
+    await store.run(lambda tx: tx.payers.send_began("CLM-D-1", 1, PAYER, until=until))
+
+    async def asked(tx: Transaction) -> Admission:
+        return await (await locked(tx, PAYER, limits, NOW)).admit(Candidate("CLM-D-2", PAYER))
+
+    with capture_logs() as logs:
+        await store.run(asked)
+        running = await store.run(lambda tx: tx.payers.send_under_way("CLM-D-1", now=NOW))
+    assert (said(logs), running) == ([], until)
+
+
 @ahead_by
 async def test_another_relay_carries_after_the_lease_of_one_that_is_gone(
     store: Store, ahead: timedelta

@@ -18,6 +18,7 @@ from tests.support.mail_stage import RECIPIENTS, SENDER, mail_stage
 from tests.support.mails import a_mail
 from workers.mail.recipients import Recipients
 from workers.mail.rendering import MailText, Renderer
+from workers.mail.sending import TEXT_AWAITED
 from workers.runtime.outcome import Complete, Incident, Throw
 
 MAIL = outbox_id("notify", 1, "CLM-001-1")
@@ -55,6 +56,7 @@ async def test_a_template_is_a_name_and_no_path(store: Store, name: str) -> None
         assert isinstance(await stage.run("queue-email", **asked), Incident)
         headers = {"recipientGroup": "REGISTRATION", "template": name}
         await stage.run("notify", headers=headers, claimId="CLM-001-1")
+        stage.clock.pass_by(TEXT_AWAITED)
         assert isinstance(await stage.send(MAIL), Throw)
         assert (await stage.found(MAIL)).last_failure_code == OwnCode.NO_TEMPLATE
 

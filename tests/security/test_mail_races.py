@@ -35,6 +35,9 @@ class SleepyRenderer:
     def recipients(self) -> object:
         return self.renderer.recipients
 
+    def knows(self, template: str) -> bool:
+        return self.renderer.knows(template)
+
     def render(self, mail: Mail, content: MailContent, now: datetime) -> RenderedMail | MailFailure:
         self.stage.clock.pass_by(self.stage.mail.sender.terms.lease)
         return self.renderer.render(mail, content, now)

@@ -1,12 +1,15 @@
 """Running out of file descriptors is our own trouble: no payer is blamed, no attempt is spent."""
 
 import asyncio
+import errno
+import socket
 from pathlib import Path
 
 import pytest
 
 from domain.payer_status import PayerState
 from domain.submission import Accepted, Failed, OwnTrouble
+from gateways.own_limits import own_limit
 from gateways.tiss.judgement import Broken
 from gateways.tiss.probe import is_up
 from gateways.tiss.settings import PayerSettings
@@ -33,7 +36,8 @@ NOBODY = "http://127.0.0.1:1/"
 
 
 async def warm_up(line: Line) -> None:
-    """A first call loads what is loaded at first use."""
+    """A first call, and a first name, load what is loaded at first use."""
+    await asyncio.get_running_loop().getaddrinfo("localhost", 1)
     assert await line.ask(Request(NOBODY, b"<a/>", NOW)) == Broken("NET:REFUSED")
 
 
@@ -44,6 +48,20 @@ async def test_a_connection_that_we_cannot_open_is_no_outage_of_the_payer(host: 
         with no_more_files():
             reply = await line.ask(Request(f"http://{host}:1/", b"<a/>", NOW))
     assert reply == Broken("NET:OWN_FILES")
+
+
+@pytest.mark.parametrize("number", [errno.EBUSY, errno.ENOENT, errno.EINVAL, errno.EHOSTUNREACH, None])
+def test_a_name_that_no_file_is_left_to_look_up_fails_with_any_number(number: int | None) -> None:
+    trouble = OSError(number, "no name") if number else socket.gaierror(socket.EAI_AGAIN, "no name")
+    assert own_limit(trouble) is None
+    with no_more_files():
+        assert own_limit(trouble) == "NET:OWN_FILES"
+
+
+@pytest.mark.parametrize("answer", [ConnectionRefusedError(), ConnectionResetError(), TimeoutError()])
+def test_what_the_payer_itself_did_is_no_limit_of_ours(answer: OSError) -> None:
+    with no_more_files():
+        assert own_limit(answer) is None
 
 
 async def test_every_send_says_that_nothing_left_and_what_to_do(tmp_path: Path) -> None:

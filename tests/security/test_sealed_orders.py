@@ -6,6 +6,7 @@ import pytest
 
 from domain.errors import Trouble
 from domain.operators import attribution
+from persistence.database.trouble import DatabaseError
 from persistence.repositories.noting import payer_chain
 from persistence.store import Store
 from tests.support.audit_attacker import Attacker
@@ -13,7 +14,8 @@ from tests.support.audit_trail import attacker, problems, whats
 from tests.support.builders import NOW, later
 from tests.support.payer_stage import PAYER, Scene
 from tests.support.terminal import Terminal, terminal
-from workers.cli.operator import Subject, ordered
+from workers.claims.ordering import Subject, ordered
+from workers.cli.output import NotWritten
 
 __all__ = ["attacker", "terminal"]
 GIVEN = attribution("ana on desk-1", "the file is theirs")
@@ -103,3 +105,17 @@ async def test_audit_show_names_who_and_why(store: Store, terminal: Terminal) ->
     _, said, _ = await terminal.run("audit", "show", "--payer", PAYER)
     assert "by=ana on desk-1" in said
     assert "reason=the file is theirs" in said
+
+
+@pytest.mark.parametrize("trouble", [NotWritten("no room"), DatabaseError("away")], ids=["out", "database"])
+async def test_nothing_is_said_on_record_of_an_order_whose_end_nobody_knows(
+    store: Store, trouble: Exception
+) -> None:
+    """It may have been carried out: only what could be told of it is lost."""
+    with pytest.raises(type(trouble)):
+        async with ordered(store, "some order", Subject("CLM-D-1"), GIVEN, NOW):
+            raise trouble
+    [order] = await store.look(lambda tx: tx.orders.newest(9))
+    assert order.refused_at is None
+    story = await store.look(lambda tx: tx.journal.of_claim("CLM-D-1"))
+    assert [entry.event for entry in story] == ["ordered"]

@@ -28,7 +28,7 @@ from tests.support.connected_payer import ConnectedPayer, connected_payer
 from tests.support.services import services
 from tests.support.tiss_samples import PAYER, file_bytes, file_text, payer
 from workers.jobs import all_handlers
-from workers.jobs.send_finish import EndedSend, EndingTerms, finish_all
+from workers.jobs.send_finish import EndedSend, EndingTerms, Told, finish_all
 from workers.jobs.send_group import Begun
 from workers.payers.cancelled import note_cancelled
 from workers.payers.channels import PayerChannel, gateway_to
@@ -271,6 +271,7 @@ async def second_is_answered(store: Store, answer: Accepted) -> Outcome:
     begun = Begun(replace(SUBMISSION, attempt=2), None, None)
     ended = EndedSend(begun, process=1, result=answer, sought=None, began=NOW, at=NOW)
     [told] = await store.run(lambda tx: finish_all(tx, [ended], EndingTerms(LIMITS, None)))
+    assert isinstance(told, Told)
     return told.outcome
 
 

@@ -31,6 +31,7 @@ NEITHER_SENDS_NOR_TAKES_IN = [
 ]
 ORDERS: list[tuple[str, ...]] = [
     ("audit", "begin", *WHY, "--yes"),
+    ("claim", "bulk", "RESEND", *WHY, "--yes"),
     ("claim", "cancel", CLAIM, *WHY, "--yes"),
     ("claim", "resolve", CLAIM, *WHY),
     ("claim", "review", CLAIM, "WRITE_OFF", *WHY, "--yes"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from domain.payer_status import PayerLimits
 from domain.submission import SendResult, Submission
-from gateways.zeebe.commands import CommandRefusedError
+from gateways.zeebe.refusals import CommandRefusedError
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store

@@ -71,5 +71,5 @@ def quickened(rules: dict[str, Any], window: str, interval: str) -> dict[str, An
 
 
 def _quick(rule: dict[str, Any], window: str) -> dict[str, Any]:
-    expr = re.sub(r"\[\d+[mh]\]", f"[{window}]", rule["expr"])
+    expr = re.sub(r"\[\d+[mh]\]", f"[{window}]", rule["expr"]).replace("> 1800", "> 1")
     return {**rule, "expr": re.sub(r"offset \d+[mh]", f"offset {window}", expr), "for": "0s"}

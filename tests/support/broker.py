@@ -17,6 +17,7 @@ from gateways.zeebe.engine.ports import choose_ports
 from workers.config.settings import read_settings
 
 LOOK_SECONDS = 0.1
+READY_SECONDS = 600.0
 JOB_EVENTS = "zeebe_job_events_total"
 
 
@@ -72,7 +73,11 @@ async def bench_broker(
     """A broker of the benchmark's own; the distribution comes from the shared cache."""
     with tempfile.TemporaryDirectory(prefix="reenvio-bench-") as home:
         config = replace(
-            read_settings().engine.config(), home=Path(home), ports=any_ports(), settings=settings or {}
+            read_settings().engine.config(),
+            home=Path(home),
+            ports=any_ports(),
+            settings=settings or {},
+            ready_seconds=READY_SECONDS,
         )
         running = await asyncio.to_thread(engine.start, config, reporter)
         try:

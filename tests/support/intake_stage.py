@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
+from domain.access import Role
 from domain.intake import IntakeTerms
 from gateways.zeebe.channel import open_channel
 from gateways.zeebe.commands import ZeebeCommands
@@ -16,16 +17,22 @@ from persistence.store import Store
 from tests.support.faults.messages import MessageBroker, message_broker
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text
+from workers.api.ground import ApiGround
 from workers.claims.batches import Batches
 from workers.claims.examination import Reader
 from workers.claims.intake import Intake
+from workers.config.intake import SystemToken
 from workers.payers.channels import open_channels
+from workers.payers.limits import LimitsByPayer
+from workers.payers.orders import Orders
+from workers.payers.waking import Waker
 
 PAYERS = f"""
 [payers.{PAYER}]
 endpoint = "https://payer.example"
 version = "4.03.00"
 """
+API_TOKEN = SystemToken("erp", frozenset({Role.INTAKE}), "t" * 32)
 ZONE = ZoneInfo("America/Sao_Paulo")
 FILE = file_bytes(file_text())
 DERIVED = f"CLM-{PAYER}-PREST0001-200000000001"
@@ -34,8 +41,8 @@ DERIVED = f"CLM-{PAYER}-PREST0001-200000000001"
 class HandClock:
     """A clock that the test moves."""
 
-    def __init__(self) -> None:
-        self.moment = NOW
+    def __init__(self, moment: datetime = NOW) -> None:
+        self.moment = moment
 
     async def now(self) -> datetime:
         return self.moment
@@ -55,6 +62,12 @@ class IntakeStage:
     @property
     def store(self) -> Store:
         return self.intake.store
+
+    def ground(self, *tokens: SystemToken) -> ApiGround:
+        """What the HTTP interface stands on, for these systems."""
+        limits = LimitsByPayer({})
+        orders = Orders(self.store, limits, Waker(self.store, limits))
+        return ApiGround(self.intake, orders, ZONE, tokens)
 
     async def events(self, claim: str = DERIVED) -> Sequence[str]:
         async with self.store.reading() as tx:

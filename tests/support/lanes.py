@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from uuid import uuid4
 
 from domain.ports import Clock
 from persistence.store import Store
@@ -44,32 +43,17 @@ class KnownLanes:
         self._changed.clear()
 
 
-class CountedPermits:
-    """At most so many at once, here alone; says what it was asked."""
+class CountedRoom:
+    """At most so many at once, here alone; who begins and ends says so."""
 
     def __init__(self, at_once: int) -> None:
         self.free = at_once
-        self.lowest = at_once
-        self.settled = 0
+        self.asked = 0
 
-    async def take(self, tenant: str, most: int) -> Allowance:  # noqa: ARG002  # the port's signature
+    async def room(self, tenant: str, most: int) -> Allowance:  # noqa: ARG002  # the port's signature
         """What is free."""
-        number = min(most, self.free)
-        self.free -= number
-        self.lowest = min(self.lowest, self.free)
-        return Allowance(("permit",) * number, 0.01, for_all=True)
-
-    def ended(self, permit: str) -> None:  # noqa: ARG002
-        """One more is free."""
-        self.free += 1
-
-    def unused(self, permits: Sequence[str]) -> None:
-        """They are free again."""
-        self.free += len(permits)
-
-    async def settle(self) -> None:
-        """Nothing is kept elsewhere."""
-        self.settled += 1
+        self.asked += 1
+        return Allowance(max(0, min(most, self.free)), 0.01, for_all=True)
 
 
 class FixedClock:
@@ -82,4 +66,4 @@ class FixedClock:
 
 def plain_lanes(store: Store, clock: Clock) -> FairLanes:
     """One lane of a database, within the limits that hold without settings."""
-    return fair_lanes(FairnessSettings(), 1, LaneNeeds(store, clock, lambda: uuid4().hex))
+    return fair_lanes(FairnessSettings(), 1, LaneNeeds(store, clock))

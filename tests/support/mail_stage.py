@@ -10,19 +10,19 @@ from domain.mail.mail import Mail
 from domain.mail.retry import PROFILES
 from gateways.mail.smtp import SmtpMail, SmtpServer
 from gateways.practice.mail_server import Mailbox, mail_server
-from gateways.zeebe.commands import CommandRefusedError
 from gateways.zeebe.messages import ProcessMessage
+from gateways.zeebe.refusals import CommandRefusedError
 from persistence.store import Store
 from tests.support.builders import NOW
 from tests.support.lanes import plain_lanes
 from tests.support.mails import CIPHER
-from tests.support.services import services
+from tests.support.services import packaged_texts, services
 from workers.app.observation_logs import log_observation
 from workers.jobs import all_handlers
 from workers.mail.queueing import MailQueue
 from workers.mail.recipients import Recipients
 from workers.mail.rendering import Renderer
-from workers.mail.sending import MailSender
+from workers.mail.sending import MailSender, everybody_goes
 from workers.mail.services import MailServices, attempt_terms
 from workers.runtime import Job, JobHandler
 from workers.runtime.outcome import Outcome
@@ -111,18 +111,21 @@ class MailStage:
 async def mail_stage(store: Store, mailbox: Mailbox, **changes: Any) -> AsyncIterator[MailStage]:
     """A stage whose server is the mailbox's; `seconds` is an attempt's time, `profile` its retry profile.
 
-    `recipients` are who gets mail.
+    `recipients` are who gets mail, `admit` what limits it.
     """
     seconds, profile = changes.get("seconds", 5.0), PROFILES[changes.get("profile", "03")]
     clock, engine = MovableClock(), Published()
     async with mail_server(mailbox):
         gateway = SmtpMail(SmtpServer("127.0.0.1", mailbox.port, SENDER, "none", seconds=seconds))
         whom = changes.get("recipients", RECIPIENTS)
-        renderer = Renderer(SENDER, whom, console_url="https://console.hospital.example")
+        renderer = Renderer(SENDER, whom, packaged_texts(), console_url="https://console.hospital.example")
         lanes = plain_lanes(store, clock)
         queue = MailQueue(store, CIPHER, engine.publish, "company-1", tell=lanes.source.queued)
         terms = attempt_terms(profile, seconds)
-        sender = MailSender(store, clock, CIPHER, gateway, renderer, queue, terms, log_observation)
+        sender = MailSender(
+            store, clock, CIPHER, gateway, renderer, queue, terms, log_observation,
+            admit=changes.get("admit", everybody_goes),
+        )  # fmt: skip
         mail = MailServices(queue, sender, lanes, seconds)
         given = services(store, clock=clock, cipher=CIPHER, mail=mail)
         yield MailStage(store, mailbox, engine, clock, mail, all_handlers(given))

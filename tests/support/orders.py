@@ -1,7 +1,7 @@
 """A person's orders on the command line, with what each of them asks for."""
 
 SIGNED = {
-    "claim": {"cancel", "review", "resolve"},
+    "claim": {"cancel", "review", "resolve", "bulk"},
     "dlq": {"redrive", "purge"},
     "payer": {"pause", "trip", "resume", "probe"},
 }

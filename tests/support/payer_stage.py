@@ -1,5 +1,6 @@
 """A payer whose answers tests choose, in front of submit-claim and the other handlers."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,7 +16,7 @@ from tests.support.services import services
 from workers.jobs import all_handlers
 from workers.payers.limits import LimitsByPayer
 from workers.payers.orders import Orders
-from workers.payers.places import Places
+from workers.payers.places import Places, PlaceTerms
 from workers.payers.waking import Waker
 from workers.runtime import Job, JobHandler, Outcome
 from workers.upkeep.probing import Probe, Probing
@@ -41,6 +42,9 @@ class Scene:
 
     async def pause(self, seconds: float) -> None:
         self.pauses.append(seconds)
+
+    async def place_pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
 
     async def now(self) -> datetime:
         return self.moment
@@ -79,7 +83,7 @@ class Scene:
             waker=self.waker,
             payer_limits=limits,
             pause=self.pause,
-            places=Places(patience=3600),
+            places=Places(PlaceTerms(patience=3600), pause=self.place_pause),
         )
         handlers = all_handlers(given)
         [found] = [handler for handler in handlers if handler.type == job_type]

@@ -14,7 +14,7 @@ from gateways.practice.mail_server import Mailbox, Reply, mail_server
 from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url
 from persistence.encryption.keys import made_cipher
-from tests.support.command_line import environment
+from tests.support.command_line import environment, run_reenvio
 from tests.support.mails import keep_dead
 from workers.app.cluster import embedded
 from workers.app.composition import App, running
@@ -58,10 +58,8 @@ class RedriveScene:
 
     async def redrive(self, *options: str) -> tuple[int, str, str]:
         """The same to its end: exit code, what it said, and what beside."""
-        child = await self.started(*options)
-        out, err = await child.communicate()
-        assert b"Traceback" not in err
-        return child.returncode or 0, out.decode(), err.decode()
+        done = await run_reenvio(self.environment, "dlq", "redrive", *options, *WHY)
+        return done.returncode, done.stdout, done.stderr
 
     @property
     def copies(self) -> Counter[str]:

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 import workers.policy
 from workers.app import serving
-from workers.app.databases import migrate_database
+from workers.app.databases import migrate_database, opened_store
 from workers.app.serving import relaying, reload_on_hangup, stop_on_signal
 from workers.app.telemetry.metering import bare_metering
 from workers.config.settings import Settings
@@ -78,7 +78,10 @@ async def test_a_relay_that_ends_by_itself_is_told_of_and_begun_again(
     monkeypatch.setattr(serving, "relay_to", lambda *_: relay)
     monkeypatch.setattr(serving, "FIRST_PAUSE", 0.01)
     with capture_logs() as logs:
-        async with relaying(settings, bare_metering(settings)):
+        async with (
+            opened_store(settings) as store,
+            relaying(settings, store, bare_metering(settings)),
+        ):
             await asyncio.wait_for(relay.carries.wait(), timeout=20)
     told = [(entry["log_level"], entry["error"]) for entry in logs if entry["event"] == "relay_ended"]
     assert told == [("error", "RuntimeError"), ("error", None)]

@@ -9,9 +9,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from domain.errors import Trouble
-from domain.refusals import Refusal, RefusalKind
+from domain.refusals import ClaimRefusal, Refusal, RefusalKind
 from persistence.database.trouble import UNREACHABLE
 from workers.api.body import FILES_AT_ONCE, NoRoomError
+from workers.payers.orders import StaysStopped, UnknownPayer
 
 RETRY_AFTER_SECONDS = 30
 ASK_LATER = "Ask again later: handing the same file in twice makes one claim."
@@ -46,6 +47,11 @@ def on_trouble(_request: Request, error: Exception) -> Response:
     if isinstance(error, Refusal):
         status = STATUS[error.kind]
         return answer(HttpProblem(status, str(error), error.field, error.rule, error.remedy))
+    if isinstance(error, UnknownPayer):
+        return answer(HttpProblem(404, str(error), "payerId", "a known payer", "See GET /api/payers."))
+    if isinstance(error, ClaimRefusal | StaysStopped):
+        remedy = "Look at its state first."
+        return answer(HttpProblem(409, str(error), rule="what its state allows", remedy=remedy))
     why = str(error) if isinstance(error, Trouble) else "The database does not answer."
     log.warning("api_unavailable", why=why)
     return answer(
@@ -72,8 +78,8 @@ def on_http(_request: Request, error: Exception) -> Response:
     """No such route, no such method."""
     if not isinstance(error, HTTPException):
         raise error
-    remedy = "See POST /api/claims and GET /api/claims/{id}."
-    problem = HttpProblem(error.status_code, f"{error.detail}.", "path", "POST or GET /api/claims", remedy)
+    remedy = "See GET /api/openapi.json."
+    problem = HttpProblem(error.status_code, f"{error.detail}.", "path", "a path that is served", remedy)
     return answer(problem, error.headers)
 
 

@@ -6,13 +6,14 @@ from contextlib import asynccontextmanager
 import structlog
 
 from bpmn.names import JobType
-from workers.api.routes import api, never
+from workers.api.ground import ApiGround, never
+from workers.api.routes import api
 from workers.app.composition import App
 from workers.app.http_server import Place, serving
 from workers.app.probes import probed
 from workers.app.serving import api_probes, serve, stop_on_signal
-from workers.claims.intake import Intake
 from workers.config.intake import ApiSettings
+from workers.payers.orders import Orders
 from workers.runtime.loop_watch import watched_loop
 
 log = structlog.get_logger(__name__)
@@ -20,7 +21,7 @@ log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def serving_api(
-    intake: Intake, settings: ApiSettings, is_stopping: Callable[[], bool] = never
+    app: App, settings: ApiSettings, is_stopping: Callable[[], bool] = never
 ) -> AsyncIterator[int | None]:
     """Take claims in over HTTP while the block runs; yields the port, None without API_PORT.
 
@@ -29,8 +30,10 @@ async def serving_api(
     if settings.port is None:
         yield None
         return
-    app = api(intake, settings.accepted_tokens, is_stopping)
-    async with serving(app, Place(settings.host, settings.port, "API_PORT")) as port:
+    orders = Orders(app.store, app.payer_limits, app.waker())
+    zone = app.policy.current().zone
+    ground = ApiGround(app.intake, orders, zone, settings.accepted_tokens, is_stopping)
+    async with serving(api(ground), Place(settings.host, settings.port, "API_PORT")) as port:
         log.info("api_started", host=settings.host, port=port)
         yield port
     log.info("api_stopped")
@@ -39,7 +42,7 @@ async def serving_api(
 async def serve_beside_api(app: App, only: frozenset[JobType]) -> None:
     """Work until a signal as `serve` does, and take claims in over HTTP where API_PORT is set."""
     with stop_on_signal() as stop:
-        async with serving_api(app.intake, app.settings.api, stop.is_set):
+        async with serving_api(app, app.settings.api, stop.is_set):
             await serve(app, only, stop)
 
 
@@ -49,6 +52,6 @@ async def serve_api_alone(app: App) -> None:
         async with (
             watched_loop(app.listener),
             probed(app.settings.probes, api_probes(app)),
-            serving_api(app.intake, app.settings.api, stop.is_set),
+            serving_api(app, app.settings.api, stop.is_set),
         ):
             await stop.wait()

@@ -49,6 +49,7 @@ from workers.jobs.services import Services, nobody_to_tell
 from workers.mail.services import MailServices
 from workers.payers.channels import PayerChannel, gateway_to, open_channels
 from workers.payers.limits import LimitsByPayer, limits_by_payer
+from workers.payers.places import Places
 from workers.payers.practice import practice_payer, require_payers
 from workers.payers.waking import Waker, by_message
 from workers.policy import PolicySource
@@ -124,6 +125,7 @@ class App:
             nudges=nudges_by(self.commands),
             doubt=doubt,
             observe=self.observe,
+            places=Places(jitter=jitter().random),
         )
 
     def watched(self, handler: JobHandler) -> JobHandler:

@@ -51,6 +51,7 @@ async def serving(app: Starlette, place: Place, limits: CallerLimits = USUAL) ->
         http=type("_Protocol", (_BoundedProtocol,), {"limits": limits}),
         log_level="critical",
         lifespan="off",
+        proxy_headers=False,  # whoever passes them through would let callers choose where they come from
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = _QuietServer(config)

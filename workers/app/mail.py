@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from uuid import uuid4
 
 from domain.mail.retry import PROFILES
 from domain.mail.sending import MailGateway
@@ -25,7 +24,7 @@ from workers.mail.fair_lanes import FairLanes, LaneNeeds, fair_lanes
 from workers.mail.queueing import MailQueue
 from workers.mail.rendering import Renderer, read_texts
 from workers.mail.sending import MailSender
-from workers.mail.services import LOCK_MARGIN, MailServices, attempt_limit, attempt_terms
+from workers.mail.services import MailServices, attempt_terms
 
 FOLDER = "mail"
 
@@ -112,12 +111,11 @@ def mail_services(settings: Settings, ground: MailGround) -> MailServices:
         queue=queue,
         terms=attempt_terms(PROFILES[mail.retry_profile], mail.timeout_seconds),
         observe=ground.observe,
+        admit=lanes.limits.admit,
     )
     cool_downs = {code: timedelta(minutes=given) for code, given in mail.redrive_after_minutes.items()}
     return MailServices(queue, sender, lanes, mail.timeout_seconds, settings.fairness.at_once, cool_downs)
 
 
 def _lanes(settings: Settings, ground: MailGround) -> FairLanes:
-    lease = attempt_limit(settings.mail.timeout_seconds) + LOCK_MARGIN
-    needs = LaneNeeds(ground.store, ground.clock, lambda: uuid4().hex, lease)
-    return fair_lanes(settings.fairness, settings.mail.lanes, needs)
+    return fair_lanes(settings.fairness, settings.mail.lanes, LaneNeeds(ground.store, ground.clock))

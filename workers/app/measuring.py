@@ -13,6 +13,7 @@ from gateways.sink import EventSink
 from persistence.store import Store
 from workers.app.composition import App
 from workers.app.probes import Check, first_trouble, free_descriptors, probe_routes, probed
+from workers.app.telemetry.companies import CompanyRanking
 from workers.app.telemetry.gauges import GaugeSource
 from workers.app.telemetry.metering import Metering, bare_metering
 from workers.app.telemetry.readings import DatabaseReadings, tenant_readings
@@ -23,7 +24,7 @@ from workers.upkeep.standing import standing_gauges
 
 log = structlog.get_logger(__name__)
 SWITCHED_OFF = "OTEL_SDK_DISABLED is true: /metrics shows nothing of ours, and nothing is sent; unset it."
-NOT_OFTEN, SELDOM = 4, 20
+NOT_OFTEN, SELDOM, RANKED_EVERY = 4, 20, 240
 """How many refreshes pass between two looks at what is dear to read and changes slowly."""
 
 
@@ -31,6 +32,7 @@ def gauge_sources(app: App) -> Sequence[GaugeSource]:
     """All of a worker's; each reads metrics of the table under their names there."""
     names, seconds = app.metering.names, app.settings.metrics.refresh_seconds
     database = DatabaseReadings(app.store, app.clock, app.payer_limits, names)
+    ranking = CompanyRanking(app.store, app.clock, names.companies, app.metering.metrics.counters)
 
     async def tenants() -> Sequence[Reading]:
         order = app.mail.lanes.order
@@ -40,16 +42,18 @@ def gauge_sources(app: App) -> Sequence[GaugeSource]:
     return (
         GaugeSource("open claims", database.open_claims),
         GaugeSource("ended claims", database.ended_claims, SELDOM * seconds),
+        GaugeSource("incidents", database.incidents),
         GaugeSource("payers", database.payers),
         GaugeSource("mail", database.mail),
         GaugeSource("dead letters", database.letters),
         GaugeSource("outbox", database.outbox),
         GaugeSource("success rates", database.success_rates, NOT_OFTEN * seconds),
         GaugeSource("jitter", database.jitter, SELDOM * seconds),
+        GaugeSource("company names", ranking.read, RANKED_EVERY * seconds),
         GaugeSource("tenants", tenants),
         GaugeSource("upkeep", database.upkeep, NOT_OFTEN * seconds),
         GaugeSource("standing", standing_gauges(app.store)),
-        GaugeSource("kpis", lambda: kpi_readings(app.store), NOT_OFTEN * seconds),
+        GaugeSource("kpis", lambda: kpi_readings(app.store, app.clock), NOT_OFTEN * seconds),
     )
 
 

@@ -13,6 +13,7 @@ from domain.decision import INVALID_ERROR_MESSAGE, Cause, Decision, Exhausted, P
 from domain.observations import (
     ClaimSent,
     DecisionMade,
+    IncidentElsewhere,
     InputRejected,
     LetterMovedIn,
     MailAttempted,
@@ -52,7 +53,7 @@ def log_observation(observation: Observation) -> None:
             log.debug("operation_repeated", operation=operation)
         case MailAttempted():
             _mail(observation)
-        case LetterMovedIn() | StandstillHealed():
+        case LetterMovedIn() | StandstillHealed() | IncidentElsewhere():
             pass  # who did it logs it
         case _:
             assert_never(observation)

@@ -7,19 +7,22 @@ import traceback
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
+from uuid import uuid4
 
 import structlog
 from starlette.applications import Starlette
 
 from bpmn.names import JobType
 from domain.errors import InvalidPolicy
+from persistence.store import Store
 from workers.app.composition import App, jitter, relay_to
-from workers.app.databases import opened_store
 from workers.app.event_sinks import opened_sink
 from workers.app.measuring import measured, readiness, relay_sources
+from workers.app.order_log import orders_told
 from workers.app.probes import Check, answered, free_descriptors, probe_routes, probed, probes
 from workers.app.telemetry.metering import Metering
 from workers.config.settings import Settings
+from workers.mail.tenants import TenantNotes, tenants_noted
 from workers.policy import PolicySource
 from workers.runtime import cancellation
 from workers.runtime.loop_watch import watched_loop
@@ -42,6 +45,10 @@ async def serve(app: App, only: frozenset[JobType], stop: asyncio.Event) -> None
         await stack.enter_async_context(watched_loop(app.listener))
         app.metering.metrics.gauges.add(readiness([answered(worker.health), *_checks(app)]))
         await stack.enter_async_context(measured(app))
+        await stack.enter_async_context(orders_told(app.store, app.cipher))
+        if JobType.SEND_EMAIL in only:
+            notes = TenantNotes(app.store, app.clock, uuid4().hex)
+            await stack.enter_async_context(tenants_noted(notes, app.mail.lanes.order))
         await stack.enter_async_context(probed(settings.probes, worker_probes(app, worker)))
         drain = timedelta(seconds=settings.drain_seconds)
         types, longest = [str(job_type) for job_type in sorted(only)], worker.longest_drain(drain)
@@ -65,10 +72,13 @@ def _checks(app: App) -> Sequence[Check]:
 
 
 @asynccontextmanager
-async def relaying(settings: Settings, metering: Metering) -> AsyncIterator[None]:
-    """A relay beside the block; one that ends by itself is told of and begun again."""
+async def relaying(settings: Settings, store: Store, metering: Metering) -> AsyncIterator[None]:
+    """A relay beside the block; one that ends by itself is told of and begun again.
+
+    It works on the store of whoever else writes in this process: they take turns.
+    """
     stop = asyncio.Event()
-    async with opened_store(settings) as store, opened_sink(settings) as sink:
+    async with opened_sink(settings) as sink:
         metering.set_aside(0)
         for source in relay_sources(sink):
             metering.metrics.gauges.add(source)

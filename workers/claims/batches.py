@@ -1,18 +1,36 @@
 """Finds the claim that a batch is already, whatever its id."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
+from typing import TypeVar
 
 from domain.batches import BatchIdentity, is_same_batch, leaves_batch_free
 from domain.refusals import Refusal, conflict
 from gateways.tiss.lote import read_lote
 from gateways.tiss.parties import Provider
 from persistence.encryption.cipher import Cipher, CipherError
-from persistence.repositories.claims import ClaimRow
-from persistence.store import Transaction
+from persistence.repositories.claims import Arrival, ClaimRow
+from persistence.store import Store, Transaction
 from workers.claims.examination import Channels, CheckedFile, channels_to
+
+Result = TypeVar("Result")
+KeptFile = tuple[str, str, str | None]
+"""A claim's id, payer and content."""
+Providers = Mapping[KeptFile, Provider | None]
+"""Whose batches claims are."""
+BatchWork = Callable[[Transaction, Providers], Awaitable[Result]]
+NONE_READ: Providers = MappingProxyType({})
+
+
+class UnreadFilesError(Exception):
+    """Undoes a transaction that has to know whose batches these claims are."""
+
+    def __init__(self, claims: Sequence[ClaimRow]) -> None:
+        super().__init__()
+        self.claims = claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +48,33 @@ class Batches:
         """Those of the numbers that claims at this payer have."""
         return await tx.claims.known_batches(channels_to(self.channels, registro_ans), numbers)
 
-    async def require_new(self, tx: Transaction, file: CheckedFile) -> None:
-        """Refuse a batch that is another claim already; its payer is locked."""
+    async def run(self, store: Store, work: BatchWork[Result], read: Providers = NONE_READ) -> Result:
+        """Do the work in a transaction; what it has to know of files is read outside, then it is repeated.
+
+        It locks payers, and a file takes long to open and read. What is `read` already need not be again.
+        """
+        try:
+            return await store.run(lambda tx: work(tx, read))
+        except UnreadFilesError as unread:
+            claims = unread.claims
+        more = await store.look(lambda tx: self._providers(tx, claims))
+        return await self.run(store, work, {**read, **more})
+
+    async def require_new(self, tx: Transaction, file: CheckedFile, read: Providers) -> None:
+        """Refuse a batch that is another claim already; its payer is locked, and no file is opened here."""
         names = channels_to(self.channels, file.examined.registro_ans)
-        for other in await tx.claims.of_batch(names, file.arrival.batch_number):
-            if other.claim_id != file.arrival.claim_id and await self._is_the_same(tx, other, file):
+        others = await tx.claims.of_batch(names, file.arrival.batch_number)
+        rivals = [one for one in others if one.claim_id != file.arrival.claim_id]
+        rivals = [one for one in rivals if not await _leaves_it_free(tx, one)]
+        if unread := [one for one in rivals if _has_to_be_read(one, file) and kept_file(one) not in read]:
+            raise UnreadFilesError(unread)
+        for other in rivals:
+            if _is_the_same(other, read, file):
                 raise _known(other)
 
-    async def _is_the_same(self, tx: Transaction, other: ClaimRow, file: CheckedFile) -> bool:
-        arrived = await tx.attempts.may_have_arrived(other.claim_id)
-        if leaves_batch_free(other.state, may_have_arrived=arrived):
-            return False
-        if file.arrival.has_content(other.content_hash):  # then its file need not be opened
-            return True
-        given = BatchIdentity(file.arrival.content_hash, file.examined.provider)
-        return is_same_batch(BatchIdentity(other.content_hash, await self._provider(tx, other)), given)
+    async def _providers(self, tx: Transaction, claims: Sequence[ClaimRow]) -> Providers:
+        files = {kept_file(one): one for one in claims}
+        return {file: await self._provider(tx, one) for file, one in files.items()}
 
     async def _provider(self, tx: Transaction, claim: ClaimRow) -> Provider | None:
         """Whose batch a claim is; None when its file is not kept any more, or cannot be opened."""
@@ -55,6 +85,28 @@ class Batches:
         except CipherError:
             return None
         return (await asyncio.to_thread(read_lote, content)).provider if content else None
+
+
+async def _leaves_it_free(tx: Transaction, other: ClaimRow) -> bool:
+    arrived = await tx.attempts.may_have_arrived(other.claim_id)
+    return leaves_batch_free(other.state, may_have_arrived=arrived)
+
+
+def kept_file(claim: ClaimRow | Arrival) -> KeptFile:
+    """Which file a claim has."""
+    return claim.claim_id, claim.payer_id, claim.content_hash
+
+
+def _has_to_be_read(other: ClaimRow, file: CheckedFile) -> bool:
+    """Whether the other claim's file must be opened to tell whose batch it is."""
+    return not file.arrival.has_content(other.content_hash)
+
+
+def _is_the_same(other: ClaimRow, read: Providers, file: CheckedFile) -> bool:
+    if not _has_to_be_read(other, file):
+        return True
+    given = BatchIdentity(file.arrival.content_hash, file.examined.provider)
+    return is_same_batch(BatchIdentity(other.content_hash, read[kept_file(other)]), given)
 
 
 def _known(other: ClaimRow) -> Refusal:

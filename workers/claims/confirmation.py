@@ -48,18 +48,20 @@ Done = Callable[[ClaimRow], bool]
 
 
 async def confirmed(
-    store: Store, before: ClaimRow, *, kept: timedelta, done: Done = lambda _: True
+    store: Store, before: ClaimRow, *, kept: timedelta, done: Done = lambda _: True, patient: bool = True
 ) -> ClaimRow:
     """The claim once a job of its process has moved it on, to what counts as done.
 
-    One that is under way then is looked at for a little longer: its next job may get stuck at once.
+    One that is under way then is looked at for a little longer, with patience: its next job may get stuck at
+    once.
     """
     try:
         moved = await _seen(store, before, done, CONFIRMED_WITHIN)
     except TimeoutError as error:
         raise NotConfirmed(before.claim_id, kept) from error
-    with suppress(TimeoutError):
-        moved = await _seen(store, before, _rests, AT_REST_WITHIN)
+    if patient:
+        with suppress(TimeoutError):
+            moved = await _seen(store, before, _rests, AT_REST_WITHIN)
     if moved.incident not in (None, before.incident):
         raise GotStuck(moved, moved.incident)
     return moved

@@ -7,12 +7,13 @@ from datetime import datetime
 
 from domain.claim import ClaimId
 from domain.intake import IntakeTerms
-from domain.refusals import Refusal, malformed, too_large, unprocessable
+from domain.refusals import FileFault, Refusal, malformed, too_large, unprocessable
 from gateways.tiss.client import Call
 from gateways.tiss.lote import Lote, LoteRefusedError, read_lote
 from gateways.tiss.parties import Provider
 from gateways.tiss.validation import Violation, listed
 from gateways.tiss.xml import XmlProblem
+from persistence.database.group_commit import GroupCommit
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.claims import Arrival
 from workers.claims.claim_ids import derived_claim_ids, given_claim_id
@@ -21,6 +22,8 @@ from workers.payers.channels import PayerChannel
 NO_KEYS = Cipher(current="", keys={})
 _NO_PAYERS = "Describe your payers in a file and name it by PAYERS_FILE."
 Channels = Mapping[str, PayerChannel]
+READ_TOGETHER, COUNTED_BYTES = 262_144, 8_192
+"""Bytes of files that are read by one call of a thread, and for how many a small file counts at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +70,58 @@ class CheckedFile:
     earlier_ids: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _ToRead:
+    """A file that waits to be read; another with the same content is another."""
+
+    file: ClaimFile
+    now: datetime
+
+    @property
+    def size(self) -> int:
+        return max(len(self.file.data), COUNTED_BYTES)
+
+
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads files in a thread, one at a time: a large one takes memory. `channels` are the payers.
+    """Reads files in a thread, one after the other: a large one takes memory. `channels` are the payers.
 
+    Small files that wait are handed to the thread together, in one call.
     `cipher` has the keys by which numbers of persons are hashed for ids.
     """
 
     channels: Channels
     terms: IntakeTerms
     cipher: Cipher = NO_KEYS
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _reading: GroupCommit[_ToRead, Examined | Exception] = field(init=False)
+
+    def __post_init__(self) -> None:
+        together = GroupCommit(
+            self._examine_all, key=lambda one: one, limit=READ_TOGETHER, size=lambda one: one.size
+        )
+        object.__setattr__(self, "_reading", together)
 
     async def look_over(self, file: ClaimFile, now: datetime) -> CheckedFile:
         """The file, checked; a Refusal says what is wrong with it."""
         given = given_claim_id(file.claim_id) if file.claim_id else None
-        due, limit = self.terms.due(file.deadline, now), self.terms.max_bytes
-        async with self._turn:
-            examined = await asyncio.to_thread(examine, file, self.channels, now, max_bytes=limit)
+        due = self.terms.due(file.deadline, now)
+        examined = await self._reading.add(_ToRead(file, now))
+        if isinstance(examined, Exception):
+            raise examined
         payer, batch = examined.payer_id, examined.batch_number
         ids = (given,) if given else self._ids(examined)
         arrival = Arrival(ids[0].value, payer, due, examined.digest, batch, examined.earlier_digest)
         return CheckedFile(examined, arrival, tuple(earlier.value for earlier in ids[1:]))
+
+    async def _examine_all(self, files: Sequence[_ToRead]) -> Sequence[Examined | Exception]:
+        return await asyncio.to_thread(lambda: [self._examined(one) for one in files])
+
+    def _examined(self, one: _ToRead) -> Examined | Exception:
+        """Whatever is wrong with a file is told to who handed it in, and to nobody else."""
+        try:
+            return examine(one.file, self.channels, one.now, max_bytes=self.terms.max_bytes)
+        except Exception as error:
+            return error
 
     def _ids(self, examined: Examined) -> Sequence[ClaimId]:
         return derived_claim_ids(self.cipher, examined.registro_ans, examined.provider, examined.batch_number)
@@ -181,9 +214,11 @@ def _addressee(lote: Lote, channels: Channels) -> str:
 
 
 def _violated(violations: tuple[Violation, ...], channel: PayerChannel) -> Refusal:
-    return unprocessable(
+    refusal = unprocessable(
         "file",
         listed(violations),
         rule=f"TISS {channel.settings.version} schema",
         remedy="Correct these elements and hand it in again.",
     )
+    refusal.faults = tuple(FileFault(one.element, one.rule, one.line, one.guide) for one in violations)
+    return refusal

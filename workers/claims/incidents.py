@@ -8,8 +8,9 @@ from domain.claim_state import ClaimState
 from domain.lifecycle_events import ClaimCancelledEvent
 from domain.payer_status import PayerState
 from domain.refusals import ClaimRefusal
-from gateways.zeebe.commands import ElementGoneError, InstanceGoneError, Modification, ZeebeCommands
+from gateways.zeebe.commands import Modification, ZeebeCommands
 from gateways.zeebe.messages import ProcessMessage
+from gateways.zeebe.refusals import ElementGoneError, InstanceGoneError
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.facts import fact
 from persistence.repositories.incidents import StuckJob

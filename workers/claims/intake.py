@@ -19,19 +19,20 @@ from gateways.zeebe.commands import ZeebeCommands
 from persistence.database.group_commit import GroupCommit
 from persistence.encryption.cipher import Cipher, CipherError
 from persistence.repositories.claims import Arrival, ClaimRow
-from persistence.repositories.guides import kept_guides
-from persistence.repositories.payloads import SealedFile, payload_context, seal_payload
+from persistence.repositories.payloads import payload_context
 from persistence.store import Store, Transaction
-from workers.claims.batches import Batches
+from workers.claims.batches import Batches, Providers
 from workers.claims.corrections import Correction, replace_file
 from workers.claims.examination import CheckedFile, ClaimFile, Reader
 from workers.claims.finding import find_claim
 from workers.claims.guides import guides_of
 from workers.claims.messages import Ready, start
-from workers.claims.receiving import Coming, Received, receive_all
+from workers.claims.receiving import Coming, Received, Unsealed, providers_of, receive_all
 
 LEFT_BEHIND = timedelta(minutes=1)
 AT_ONCE = 500
+MESSAGES_AT_ONCE = 16
+"""A broker that had just started refused some of 125 at once for longer than we ask again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,13 @@ class Intake:
     clock: Clock
     reader: Reader
     batches: Batches
-    _receiving: GroupCommit[Coming, Received] = field(init=False)
+    _receiving: GroupCommit[Unsealed, Received] = field(init=False)
+    _messages: asyncio.Semaphore = field(
+        init=False, default_factory=lambda: asyncio.Semaphore(MESSAGES_AT_ONCE)
+    )
 
     def __post_init__(self) -> None:
-        group = GroupCommit(self._receive_all, key=lambda coming: coming.claim_id, watch=self.store.watch)
+        group = GroupCommit(self._receive_all, key=lambda one: one.claim_id, watch=self.store.watch)
         object.__setattr__(self, "_receiving", group)
 
     @property
@@ -78,16 +82,15 @@ class Intake:
         """Take a file in; a Refusal says what is wrong with it."""
         now = await self.clock.now()
         checked = await self._by_known_id(await self.reader.look_over(file, now))
-        arrival, sealed = checked.arrival, await self._sealed(checked, file.data)
-        guides = kept_guides(self.cipher, checked.examined.guide_numbers)
-        known = await self._receiving.add(Coming(checked, sealed, guides, now))
+        arrival, unsealed = checked.arrival, Unsealed(checked, file.data, now)
+        known = await self._receiving.add(unsealed)
         if isinstance(known, Refusal):
             raise known
         if known is None:
-            await start(self.commands, Ready(arrival.claim_id, arrival.payer_id, arrival.deadline))
+            await self._start(Ready(arrival.claim_id, arrival.payer_id, arrival.deadline))
             return NewClaim(ClaimId(arrival.claim_id), arrival.deadline)
         _require_the_same(known, arrival)
-        sealed_anew = await self._seal_anew(checked, sealed, now)
+        sealed_anew = await self._seal_anew(unsealed)
         if known.state is ClaimState.RECEIVED:
             await self._start_known(known, now)
         return KnownClaim(ClaimId(known.claim_id), known.state, sealed_anew)
@@ -98,21 +101,21 @@ class Intake:
         known = await find_claim(self.store, claim_id)
         file = ClaimFile(data, payer=known.payer_id, claim_id=claim_id.value, corrects=True)
         checked = await self.reader.look_over(file, now)
-        sealed, guides = await self._sealed(checked, data), checked.examined.guide_numbers
-        kept = kept_guides(self.cipher, guides)
+        coming = await asyncio.to_thread(Unsealed(checked, data, now).sealed, self.cipher)
         try:
             before, is_readable = await self._guides_before(claim_id), True
         except CipherError:
             before, is_readable = None, False
-        correction = Correction(checked.arrival, sealed, guides, before, kept, is_readable)
+        guides = checked.examined.guide_numbers
+        correction = Correction(checked.arrival, coming.sealed, guides, before, coming.guides, is_readable)
 
-        async def put_in_place(tx: Transaction) -> None:
+        async def put_in_place(tx: Transaction, read: Providers) -> None:
             if checked.arrival.batch_number != known.batch_number:
                 await self.batches.lock(tx, checked.examined.registro_ans, now)
-                await self.batches.require_new(tx, checked)
+                await self.batches.require_new(tx, checked, read)
             await replace_file(tx, correction, now)
 
-        await self.store.run(put_in_place)
+        await self.batches.run(self.store, put_in_place)
 
     async def start_received(self) -> int:
         """Start claims whose message got lost between our commit and the engine; how many there were."""
@@ -131,29 +134,15 @@ class Intake:
                 return replace(checked, arrival=replace(checked.arrival, claim_id=claim_id))
         return checked
 
-    async def _sealed(self, checked: CheckedFile, data: bytes) -> SealedFile:
-        return await asyncio.to_thread(seal_payload, self.cipher, checked.arrival.claim_id, data)
-
-    async def _seal_anew(self, checked: CheckedFile, sealed: SealedFile, now: datetime) -> bool:
+    async def _seal_anew(self, file: Unsealed) -> bool:
         """Put the file in the place of the same file under a key that is not here."""
-        claim_id = checked.arrival.claim_id
+        claim_id = file.claim_id
         stored = await self.store.look(lambda tx: tx.payloads.find(claim_id))
         context = payload_context(claim_id)
         if stored is None or await asyncio.to_thread(self.cipher.opens, stored, context=context):
             return False
-        return await self.store.run(lambda tx: self._replace(tx, checked, sealed, now))
-
-    async def _replace(
-        self, tx: Transaction, checked: CheckedFile, sealed: SealedFile, now: datetime
-    ) -> bool:
-        arrival, claim_id = checked.arrival, checked.arrival.claim_id
-        claim = await tx.claims.find(claim_id)
-        if claim is None or claim.content_hash != arrival.content_hash:  # corrected meanwhile
-            return False
-        await tx.payloads.put(claim_id, sealed, now=now)
-        await tx.guides.keep(arrival, kept_guides(self.cipher, checked.examined.guide_numbers))
-        await tx.journal.write(claim_id, "sealed_anew", "handed in again: its key was not here", now=now)
-        return True
+        coming = await asyncio.to_thread(file.sealed, self.cipher)
+        return await self.store.run(lambda tx: _replace(tx, coming))
 
     async def _guides_before(self, claim_id: ClaimId) -> tuple[str, ...] | None:
         """The guides of the file that is kept; none is after retention."""
@@ -162,10 +151,30 @@ class Intake:
 
     async def _start_known(self, claim: ClaimRow, now: datetime) -> bool:
         ready = Ready(claim.claim_id, claim.payer_id, claim.deadline)
-        return await start(self.commands, ready, age=now - (claim.created_at or claim.updated_at))
+        return await self._start(ready, age=now - (claim.created_at or claim.updated_at))
 
-    async def _receive_all(self, coming: Sequence[Coming]) -> Sequence[Received]:
-        return await self.store.run(lambda tx: receive_all(tx, coming, self.batches))
+    async def _start(self, claim: Ready, *, age: timedelta = timedelta()) -> bool:
+        async with self._messages:
+            return await start(self.commands, claim, age=age)
+
+    async def _receive_all(self, files: Sequence[Unsealed]) -> Sequence[Received]:
+        coming = await asyncio.to_thread(lambda: [file.sealed(self.cipher) for file in files])
+
+        async def receive(tx: Transaction, read: Providers) -> Sequence[Received]:
+            return await receive_all(tx, coming, self.batches, read)
+
+        return await self.batches.run(self.store, receive, providers_of(coming))
+
+
+async def _replace(tx: Transaction, coming: Coming) -> bool:
+    arrival, claim_id, now = coming.checked.arrival, coming.claim_id, coming.now
+    claim = await tx.claims.find(claim_id)
+    if claim is None or claim.content_hash != arrival.content_hash:  # corrected meanwhile
+        return False
+    await tx.payloads.put(claim_id, coming.sealed, now=now)
+    await tx.guides.keep(arrival, coming.guides)
+    await tx.journal.write(claim_id, "sealed_anew", "handed in again: its key was not here", now=now)
+    return True
 
 
 async def _is_known(tx: Transaction, *, claim_id: str) -> bool:

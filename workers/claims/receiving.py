@@ -2,18 +2,38 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from domain.outputs import iso_time
 from domain.refusals import Refusal
+from persistence.encryption.cipher import Cipher
 from persistence.repositories.claims import ClaimRow
-from persistence.repositories.guides import KeptGuides
+from persistence.repositories.guides import KeptGuides, kept_guides
 from persistence.repositories.journal import JournalNote
-from persistence.repositories.payloads import SealedFile
+from persistence.repositories.payloads import SealedFile, seal_payload
 from persistence.store import Transaction
-from workers.claims.batches import Batches
+from workers.claims.batches import Batches, Providers, UnreadFilesError, kept_file
 from workers.claims.examination import CheckedFile
+
+
+@dataclass(frozen=True, slots=True)
+class Unsealed:
+    """A file that was looked over and is still in clear."""
+
+    checked: CheckedFile
+    data: bytes = field(repr=False)
+    now: datetime
+
+    @property
+    def claim_id(self) -> str:
+        """Under which it is to be known."""
+        return self.checked.arrival.claim_id
+
+    def sealed(self, cipher: Cipher) -> "Coming":
+        """The file as it is kept; it blocks for as long as the file is large."""
+        guides = kept_guides(cipher, self.checked.examined.guide_numbers)
+        return Coming(self.checked, seal_payload(cipher, self.claim_id, self.data), guides, self.now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +68,9 @@ Received = ClaimRow | Refusal | None
 """The claim that it is already, what is against it, or nothing: then it is a new one."""
 
 
-async def receive_all(tx: Transaction, coming: Sequence[Coming], batches: Batches) -> Sequence[Received]:
+async def receive_all(
+    tx: Transaction, coming: Sequence[Coming], batches: Batches, read: Providers
+) -> Sequence[Received]:
     """Keep new claims; no two of the same id come together."""
     await _lock_payers(tx, coming, batches)
     known = await tx.claims.lock_all([one.claim_id for one in coming])
@@ -57,10 +79,21 @@ async def receive_all(tx: Transaction, coming: Sequence[Coming], batches: Batche
     if plain:
         await _keep(tx, plain)
     told: dict[str, Received] = {**known} | {one.claim_id: None for one in plain}
+    unread: list[ClaimRow] = []
     for one in new:
         if one.claim_id not in told:
-            told[one.claim_id] = await _received(tx, one, batches)
+            try:
+                told[one.claim_id] = await _received(tx, one, batches, read)
+            except UnreadFilesError as needed:
+                unread += needed.claims
+    if unread:
+        raise UnreadFilesError(unread)
     return [told[one.claim_id] for one in coming]
+
+
+def providers_of(coming: Sequence[Coming]) -> Providers:
+    """Whose batches these files are: they have been read."""
+    return {kept_file(one.checked.arrival): one.checked.examined.provider for one in coming}
 
 
 async def _lock_payers(tx: Transaction, coming: Sequence[Coming], batches: Batches) -> None:
@@ -88,10 +121,10 @@ def _numbers(coming: Sequence[Coming]) -> Mapping[str, list[str]]:
     return numbers
 
 
-async def _received(tx: Transaction, coming: Coming, batches: Batches) -> Refusal | None:
+async def _received(tx: Transaction, coming: Coming, batches: Batches, read: Providers) -> Refusal | None:
     """A refusal comes before anything is kept: the others of the commit need not know."""
     try:
-        await batches.require_new(tx, coming.checked)
+        await batches.require_new(tx, coming.checked, read)
     except Refusal as refused:
         return refused
     await _keep(tx, [coming])

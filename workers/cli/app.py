@@ -25,6 +25,10 @@ TABLE = {
         "workers.cli.api:api",
         "Take claims in over HTTP (API_PORT, API_TOKENS) until SIGINT or SIGTERM.",
     ),
+    "console": Entry(
+        "workers.cli.console:console_app",
+        "Serve the console in a browser until SIGINT or SIGTERM; or say who may come in.",
+    ),
     "deploy": Entry("workers.cli.system:deploy", "Deploy our BPMN models; equal ones keep their version."),
     "migrate": Entry("workers.cli.migrate:migrate", "Bring the database to the newest schema."),
     "decide": Entry(
@@ -37,6 +41,7 @@ TABLE = {
         "workers.cli.dlq:dlq_app",
         "Dead letters (email:send:dlq), mail that died: see, send again, export or remove them.",
     ),
+    "mail": Entry("workers.cli.mail:mail_app", "Mail (email:send): where companies stand in its turns."),
     "kpi": Entry(
         "workers.cli.kpi:kpi",
         "KPIs of RN-BIL-004 and RN-BIL-005 against their targets, counted from the database.",

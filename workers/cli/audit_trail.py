@@ -14,18 +14,10 @@ from persistence.audit.rejections import instance_chain
 from persistence.repositories.noting import payer_chain
 from persistence.store import Store, Transaction
 from workers.app.beginnings import note_beginning, noted_beginning
+from workers.claims.ordering import Subject, ordered
 from workers.cli.claim_arguments import OptionalDecidedClaim
 from workers.cli.database import with_store, with_trail
-from workers.cli.operator import (
-    FOR_GOOD,
-    ByOption,
-    ReasonOption,
-    Subject,
-    YesOption,
-    ordered,
-    require_yes,
-    signed,
-)
+from workers.cli.operator import FOR_GOOD, ByOption, ReasonOption, YesOption, require_yes, signed
 from workers.cli.output import tell
 from workers.cli.private_output import OutputOption, write
 from workers.config.settings import read_settings

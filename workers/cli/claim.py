@@ -47,5 +47,9 @@ TABLE = {
         "workers.cli.claim_review:review",
         "Decide a claim in review: resend, corrected, write off, or protocol recovered.",
     ),
+    "bulk": Entry(
+        "workers.cli.claim_bulk:bulk",
+        "Do the same to all claims in review, or on an incident, that fit: paced, and on record one by one.",
+    ),
 }
 claim_app = lazy_app("Hand in, start, follow and steer claims.", TABLE)

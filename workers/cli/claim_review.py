@@ -6,27 +6,17 @@ from typing import Annotated
 import typer
 
 from bpmn.names import ReviewDecision
-from domain.operators import review_action
 from domain.reviews import AtPayer
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
 from workers.app.composition import App, running
-from workers.claims.confirmation import confirmed
-from workers.claims.finding import find_claim, whether_at_payer
-from workers.claims.messages import KEEP_WISH
+from workers.app.reviewing import claim_reviews
+from workers.claims.finding import whether_at_payer
 from workers.claims.protocols import Protocols, status_lines
+from workers.claims.reviewing import Verdict
 from workers.cli.application import with_app
 from workers.cli.claim_arguments import ClaimArgument
-from workers.cli.operator import (
-    FOR_GOOD,
-    ByOption,
-    ReasonOption,
-    Subject,
-    YesOption,
-    asked,
-    ordered,
-    require_reason,
-)
+from workers.cli.operator import FOR_GOOD, ByOption, ReasonOption, YesOption, asked, require_reason
 from workers.cli.output import tell
 from workers.cli.steer import described
 from workers.cli.submit import read_file
@@ -85,16 +75,8 @@ def review(
         before = await app.messages.decidable(claim, decision)
         data = read_file(file, app.intake.reader.terms.max_bytes) if file else None
         given = asked(await _meant(app.store, before, decision), reason, by, yes=yes)
-        action = review_action(decision, unchecked=unchecked)
-        now = await app.clock.now()
-        async with ordered(app.store, action, Subject(str(claim)), given, now) as order_id:
-            if data is not None:
-                await app.intake.correct(claim, data)
-            asks = recovers and not unchecked
-            found = await _protocols(app).recovered(claim, number) if asks else number
-            before = await find_claim(app.store, claim)
-            await app.messages.decide_review(claim, decision, protocol_number=found, order_id=order_id)
-            after = await confirmed(app.store, before, kept=KEEP_WISH)
+        verdict = Verdict(decision, number, unchecked, data)
+        after = await claim_reviews(app).decide(claim, verdict, given)
         tell(f"{claim}: the process took {decision}; it is {after.state} now.")
 
     with_app(go, quiet=not recovers)
@@ -109,4 +91,4 @@ async def _meant(store: Store, claim: ClaimRow, decision: ReviewDecision) -> str
 
 
 def _protocols(app: App) -> Protocols:
-    return Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock, app.observe)
+    return claim_reviews(app).protocols

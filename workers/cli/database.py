@@ -8,7 +8,6 @@ from persistence.database.trouble import reachable
 from persistence.store import Store
 from workers.app.databases import opened_store, opened_trail
 from workers.app.logs import configure_logs
-from workers.cli.errors import ReaderGone
 from workers.config.settings import Settings, read_settings
 
 OnStore = Callable[[Store], Awaitable[None]]
@@ -32,14 +31,6 @@ def _run(go: OnStore, settings: Settings, opening: AbstractAsyncContextManager[S
     async def within() -> None:
         async with opening as store:
             with reachable():
-                await _until_unread(go, store)
+                await go(store)
 
     asyncio.run(within())
-
-
-async def _until_unread(go: OnStore, store: Store) -> None:
-    """A reader that is gone must not pass for a database that is."""
-    try:
-        await go(store)
-    except BrokenPipeError as error:
-        raise ReaderGone from error

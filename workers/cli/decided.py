@@ -1,12 +1,13 @@
 """What was decided about claims, whichever process sends them."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 
 import typer
 
 from bpmn.names import Variable
+from domain.slots import Wait
 from persistence.repositories.decisions import StoredDecision
 from persistence.repositories.reviews import Review
 from persistence.store import Store, Transaction
@@ -29,9 +30,11 @@ def pending(
         now = await clock_here(settings, store).now()
         async with store.reading() as tx:
             found = await tx.decisions.pending(now, limit + 1)
+            waits = await tx.payers.waits_of([one.claim_id for one in found[:limit]])
             held = await _held(tx)
         if found:
-            print_table(("claim", "due", "instance", "reason"), [_cells(one) for one in found[:limit]])
+            rows = [_cells(one, waits.get(one.claim_id), now) for one in found[:limit]]
+            print_table(("claim", "due", "instance", "reason"), rows)
         else:
             tell("No claim waits for a retry.")
         if len(found) > limit:
@@ -81,8 +84,14 @@ def _cause(decision: StoredDecision) -> str:
     return f" (cause {decision.cause})" if decision.cause else ""
 
 
-def _cells(decision: StoredDecision) -> tuple[str, ...]:
-    return decision.claim_id, _due(decision), str(decision.process_instance_key), decision.retry_reason
+def _cells(decision: StoredDecision, wait: Wait | None, now: datetime) -> tuple[str, ...]:
+    """A claim that its payer holds is not late: its retry's time has passed, its wait has not."""
+    due, reason = decision.next_retry_time or now, decision.retry_reason
+    if wait:
+        due, reason = wait.until, f"held for payer {wait.payer_id}; {reason}"
+    before, after = "held until " if wait else "", " (overdue)" if due < now else ""
+    shown = f"{before}{due.isoformat(timespec='seconds')}{after}"
+    return decision.claim_id, shown, str(decision.process_instance_key), reason
 
 
 async def _held(tx: Transaction) -> int:

@@ -15,24 +15,25 @@ from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store
 from workers.app.ciphers import opened_cipher
 from workers.app.cluster import clock_here
+from workers.claims.ordering import Subject, ordered
 from workers.cli.database import with_store, with_trail
 from workers.cli.dlq_options import (
-    NONE_HERE,
     CodeOption,
     CompanyOption,
     NewerOption,
     OlderOption,
-    order_name,
+    none_fit,
     refuse,
     unopened_line,
     wanted_letters,
 )
 from workers.cli.dlq_show import state_of
 from workers.cli.dlq_stats import tell_stats
-from workers.cli.operator import ByOption, ReasonOption, Subject, ordered, signed
+from workers.cli.operator import ByOption, ReasonOption, signed
 from workers.cli.output import tell
 from workers.cli.tables import print_table
 from workers.config.settings import read_settings
+from workers.upkeep.letter_orders import LetterOrder
 
 PAGE = 500
 SEALED = "sealed"
@@ -53,7 +54,7 @@ def list_letters(
         wanted = wanted_letters(now, code, company, (older_than, newer_than))
         found = await store.look(lambda tx: tx.dead_letters.list(wanted, limit=limit + 1))
         if not found:
-            tell(NONE_HERE)
+            tell(await none_fit(store))
             return
         print_table(COLUMNS, [_cells(letter) for letter in found[:limit]])
         if len(found) > limit:
@@ -101,7 +102,8 @@ def export(
             return
         cipher = await opened_cipher(settings, store)
         number = await store.look(lambda tx: tx.dead_letters.count(wanted))
-        async with ordered(store, order_name("export", wanted, number), Subject(), given, now):
+        order = LetterOrder(given, now, wanted, number)
+        async with ordered(store, order.named("export"), Subject(), given, now):
             closed = await _print_letters(store, wanted, cipher)
         if closed:
             refuse(unopened_line(closed))

@@ -9,13 +9,11 @@ import typer
 
 from domain.durations import read_duration
 from domain.mail.dead_letters import DEAD_LETTER_LIFE
-from domain.operators import operator_text
 from persistence.repositories.dead_letters import WantedLetters
+from persistence.store import Store
 from workers.cli.output import counted, tell
 
 STOPPED = 1
-ACTION_MAX = 64
-NONE_HERE = "No dead letters."
 
 
 def read_age(text: str) -> timedelta:
@@ -47,12 +45,6 @@ def wanted_letters(
     return WantedLetters(code, company, moved_before=older, moved_since=newer)
 
 
-def order_name(what: str, wanted: WantedLetters, number: int) -> str:
-    """The order as it is kept: which letters, and how many."""
-    which = " ".join(part for part in (wanted.code, wanted.company_id) if part)
-    return operator_text(f"dlq {what} of {number}{f', {which}' if which else ''}", ACTION_MAX)
-
-
 def listed(counts: Sequence[tuple[str | None, int]]) -> str:
     """Counts on one line."""
     return ", ".join(f"{name or '-'} {number}" for name, number in counts)
@@ -63,6 +55,16 @@ def unopened_line(number: int) -> str:
     return (
         f"{counted(number, 'dead letter')} cannot be opened with the keys that are here, and stay as they "
         "are: `reenvio keys list` shows which key is missing."
+    )
+
+
+async def none_fit(store: Store) -> str:
+    """That there are no letters; where others are, an option that is misspelt must not hide them."""
+    others = await store.look(lambda tx: tx.dead_letters.count())
+    if not others:
+        return "No dead letters."
+    return (
+        f"None of {counted(others, 'dead letter')} fits: `reenvio dlq stats` has their codes and companies."
     )
 
 

@@ -1,5 +1,6 @@
 """`reenvio dlq purge`: removes dead letters."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated
@@ -10,28 +11,19 @@ from persistence.store import Store
 from workers.app.cluster import clock_here
 from workers.cli.database import with_trail
 from workers.cli.dlq_options import (
-    NONE_HERE,
     CodeOption,
     CompanyOption,
     listed,
-    order_name,
+    none_fit,
     read_age,
     wanted_letters,
 )
-from workers.cli.operator import (
-    FOR_GOOD,
-    ByOption,
-    ReasonOption,
-    Subject,
-    YesOption,
-    asked,
-    ordered,
-    require_reason,
-)
+from workers.cli.operator import FOR_GOOD, ByOption, ReasonOption, YesOption, asked, require_reason
 from workers.cli.output import bar, counted, tell
 from workers.config.settings import read_settings
-from workers.mail.dead_letters import move_in
-from workers.upkeep.dead_letters import purge_letters
+from workers.upkeep.letter_orders import LetterOrder, purge_on_record
+
+Numbers = Sequence[tuple[str | None, int]]
 
 
 def purge(
@@ -53,16 +45,21 @@ def purge(
         wanted = replace(wanted_letters(now, code, company, (older_than, None)), on_its_way=False)
         async with store.reading() as tx:
             number, codes = await tx.dead_letters.count(wanted), await tx.dead_letters.by_code(wanted)
+            companies = await tx.dead_letters.by_company(wanted)
         if not number:
-            tell(NONE_HERE)
+            tell(await none_fit(store))
             return
-        what = f"{counted(number, 'dead letter')} to be removed. By code: {listed(codes)}. {FOR_GOOD}"
-        given = asked(what, reason, by, yes=yes)
-        async with ordered(store, order_name("purge", wanted, number), Subject(), given, now):
-            with bar("Removing", number) as advance:
-                gone = await purge_letters(store, wanted, lambda done: advance(done, ""))
-        tell(f"{counted(gone, 'dead letter')} removed.")
-        if moved := await move_in(store, now):
-            tell(f"{counted(moved, 'mail')} that had found no room moved in.")
+        given = asked(_preview(number, codes, companies), reason, by, yes=yes)
+        with bar("Removing", number) as advance:
+            order = LetterOrder(given, now, wanted, number)
+            purged = await purge_on_record(store, order, lambda done: advance(done, ""))
+        tell(f"{counted(purged.gone, 'dead letter')} removed.")
+        if purged.moved_in:
+            tell(f"{counted(purged.moved_in, 'mail')} that had found no room moved in.")
 
     with_trail(go, settings)
+
+
+def _preview(number: int, codes: Numbers, companies: Numbers) -> str:
+    what = f"{counted(number, 'dead letter')} to be removed."
+    return f"{what} By code: {listed(codes)}. By company: {listed(companies)}. {FOR_GOOD}"

@@ -23,29 +23,21 @@ from persistence.store import Store
 from workers.app.composition import App
 from workers.cli.application import with_app
 from workers.cli.dlq_options import (
-    NONE_HERE,
     STOPPED,
     CodeOption,
     CompanyOption,
     NewerOption,
     OlderOption,
     listed,
-    order_name,
+    none_fit,
     refuse,
     unopened_line,
     wanted_letters,
 )
-from workers.cli.operator import (
-    ByOption,
-    ReasonOption,
-    Subject,
-    YesOption,
-    asked,
-    ordered,
-    require_reason,
-)
+from workers.cli.operator import ByOption, ReasonOption, YesOption, asked, require_reason
 from workers.cli.output import bar, counted, tell
 from workers.mail.redrive import Redrive, RedriveTally, unopened
+from workers.upkeep.letter_orders import LetterOrder, redrive_letters
 
 RESUME = "What is on its way goes on by itself; run the same command again for the rest."
 LettersArgument = Annotated[
@@ -82,8 +74,7 @@ def redrive(
             tell(await _nothing_to_redrive(app.store, wanted))
             return
         given = asked(await _preview(app.store, wanted, ids, terms), reason, by, yes=yes)
-        async with ordered(app.store, order_name("redrive", wanted, len(ids)), Subject(), given, now):
-            tally, end = await _redriven(app, ids, terms)
+        tally, end = await _redriven(app, ids, terms, LetterOrder(given, now, wanted, len(ids)))
         tell(_told(tally, end))
         raise typer.Exit(0 if isinstance(end, RedriveDone) else STOPPED)
 
@@ -111,7 +102,7 @@ async def _openable(app: App, ids: Sequence[str]) -> Sequence[str]:
 
 async def _nothing_to_redrive(store: Store, wanted: WantedLetters) -> str:
     going = await store.look(lambda tx: tx.dead_letters.count(replace(wanted, on_its_way=True)))
-    return f"Nothing to send again; {going} on their way." if going else NONE_HERE
+    return f"Nothing to send again; {going} on their way." if going else await none_fit(store)
 
 
 async def _preview(store: Store, wanted: WantedLetters, ids: Sequence[str], terms: RedriveTerms) -> str:
@@ -131,7 +122,9 @@ async def _preview(store: Store, wanted: WantedLetters, ids: Sequence[str], term
     return "\n".join(lines)
 
 
-async def _redriven(app: App, ids: Sequence[str], terms: RedriveTerms) -> tuple[RedriveTally, RedriveEnd]:
+async def _redriven(
+    app: App, ids: Sequence[str], terms: RedriveTerms, order: LetterOrder
+) -> tuple[RedriveTally, RedriveEnd]:
     seen = RedriveTally(len(ids))
     with bar("Sending again", len(ids)) as advance:
 
@@ -141,7 +134,8 @@ async def _redriven(app: App, ids: Sequence[str], terms: RedriveTerms) -> tuple[
             advance(tally.sent + tally.failed + tally.passed_over, _wave_line(tally))
 
         try:
-            return await Redrive(app.store, app.mail.queue, app.clock, asyncio.sleep, terms, watch).run(ids)
+            run = Redrive(app.store, app.mail.queue, app.clock, asyncio.sleep, terms, watch)
+            return await redrive_letters(run, ids, order)
         except asyncio.CancelledError:
             tell(f"Cut off. {_sums(seen)} {RESUME}", err=True)
             raise

@@ -5,21 +5,20 @@ from typing import Annotated
 
 import typer
 
-from domain.legible import legible
 from domain.mail.dead_letters import DeadLetter
 from domain.mail.mail import Mail
 from domain.mail.remedies import remedy
 from domain.operators import Attribution
-from persistence.encryption.cipher import Cipher
-from persistence.repositories.mails import mail_context, open_mail
+from persistence.repositories.mails import mail_context
 from persistence.store import Store
 from workers.app.ciphers import keys_as_given, opened_cipher
 from workers.app.cluster import clock_here
 from workers.cli.database import with_store, with_trail
 from workers.cli.dlq_options import refuse
-from workers.cli.operator import ByOption, ReasonOption, Subject, ordered, signed
+from workers.cli.operator import ByOption, ReasonOption, signed
 from workers.cli.output import tell
 from workers.config.settings import Settings, read_settings
+from workers.upkeep.letter_orders import OpenedLetter, open_letter
 
 WITH_DATA = "Also what it was to say and what the server said; asks why, and is kept on record."
 LetterArgument = Annotated[str, typer.Argument(help="The letter's outboxId.", metavar="OUTBOX_ID")]
@@ -38,8 +37,7 @@ def show(
         _tell(_facts(found) | _about(mail) | {"sealed with": _key_of(found, settings)})
         if with_data:
             now, cipher = await clock_here(settings, store).now(), await opened_cipher(settings, store)
-            async with ordered(store, f"dlq show {found.outbox_id}", Subject(), given, now):
-                _tell(_opened(found, mail, cipher))
+            _tell(_opened(await open_letter(store, cipher, (found, mail), (given, now))))
 
     (with_trail if with_data else with_store)(go, settings)
 
@@ -83,11 +81,11 @@ def _key_of(letter: DeadLetter, settings: Settings) -> str:
     return f"key {key_id}" if opens else f"key {key_id}, which does not open it here: `reenvio keys list`"
 
 
-def _opened(letter: DeadLetter, mail: Mail | None, cipher: Cipher) -> dict[str, object]:
-    content = open_mail(cipher, letter.outbox_id, letter.original_data)
-    said = cipher.decrypt(mail.said, context=mail_context(letter.outbox_id)) if mail and mail.said else "-"
+def _opened(letter: OpenedLetter) -> dict[str, object]:
+    content = letter.content
     data = ", ".join(f"{name}={value}" for name, value in content.data.items())
-    return {"to": content.recipient, "language": content.language, "data": data, "the server": legible(said)}
+    said = letter.said or "-"
+    return {"to": content.recipient, "language": content.language, "data": data, "the server": said}
 
 
 def _time(moment: datetime) -> str:

@@ -3,20 +3,18 @@
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 
 from rich.console import Console
 
 from domain.errors import Trouble
 from domain.legible import is_text
-from workers.cli.output import say
+from workers.cli.output import NotWritten, ReaderGone, say, written
 
 INTERRUPTED = 130
 READER_GONE = 141
-
-
-class ReaderGone(Exception):  # noqa: N818 - nobody failed
-    """Whoever reads our output has closed it: `reenvio audit export CLAIM | head -1`."""
+UNSAID = 1
 
 
 class NoText(Trouble):
@@ -38,12 +36,17 @@ def require_text(arguments: Iterable[str]) -> None:
 @contextmanager
 def plain_errors() -> Iterator[None]:
     """Trouble ends the program with one line of advice and its exit code."""
+    _write_any_letter()
     try:
         with _flushed():
             yield
     except (ReaderGone, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left has no reader
+        _leave_unwritten()
         raise SystemExit(READER_GONE) from None
+    except NotWritten as unsaid:
+        _leave_unwritten()
+        _complain(str(unsaid))
+        raise SystemExit(UNSAID) from unsaid
     except Trouble as trouble:
         for line in trouble.log_lines:
             _complain(f"  | {line}")
@@ -54,14 +57,36 @@ def plain_errors() -> Iterator[None]:
         raise SystemExit(INTERRUPTED) from error
 
 
+def _write_any_letter() -> None:
+    """A terminal that knows fewer letters than we write shows the others as their escapes."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 @contextmanager
 def _flushed() -> Iterator[None]:
     """Output that cannot be written is told now, not by the interpreter when it ends."""
     try:
         yield
+    except OSError:  # of a library that prints by itself, as for --help
+        _write_out("\n")
+        raise
     finally:
-        sys.stdout.flush()
+        _write_out()
+
+
+def _write_out(last: str = "") -> None:
+    if sys.stdout:  # nobody has one who closed it
+        with written():
+            sys.stdout.write(last)
+            sys.stdout.flush()
+
+
+def _leave_unwritten() -> None:
+    """What is left has nowhere to go: the interpreter must not try again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> None:
-    say(Console(stderr=True), message)
+    with suppress(NotWritten, ReaderGone):  # the exit code says it, too
+        say(Console(stderr=True), message)

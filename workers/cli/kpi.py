@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from fractions import Fraction
 from typing import Annotated
 
@@ -14,6 +14,7 @@ from domain.kpis.periods import Period
 from domain.kpis.tally import KpiTally
 from domain.kpis.wording import NONE, Trend, bars, target_told, told
 from domain.operators import operator_text
+from persistence.repositories.claims import Wanted
 from persistence.repositories.kpis import ClaimBehind
 from persistence.store import Store
 from workers.app.cluster import clock_here
@@ -24,6 +25,7 @@ from workers.cli.tables import print_table
 from workers.config.settings import read_settings
 from workers.policy import PolicySource
 from workers.upkeep.scorecard import AskedKpis, Score, Scorecard, scorecard
+from workers.upkeep.scorecard_json import scorecard_json
 
 COLUMNS = ("kpi", "rule", "value", "target", "met", "trend", "of", "open", "lately", "period")
 BEHIND = ("claim", "payer", "first failure", "counts", "ended", "retries", "after", "state")
@@ -67,6 +69,7 @@ def kpi(
     async def go(store: Store) -> None:
         now = await clock_here(settings, store).now()
         asked = AskedKpis(zone, now, _days(first, last, now.astimezone(zone).date()), payer)
+        await _require_known(store, payer)
         if claims:
             _tell_claims(await _listed(store, asked, claims, limit), asked, as_json=as_json)
         else:
@@ -76,6 +79,15 @@ def kpi(
 
 
 kpi.__doc__ = f"{kpi.__doc__}\n{EXAMPLES}"
+
+
+async def _require_known(store: Store, payer: str | None) -> None:
+    """A payer's id that nobody has must not pass for a payer without failures."""
+    if payer and not await store.look(lambda tx: tx.claims.newest(Wanted(payer_id=payer), 1)):
+        why = (
+            f"no claim of {operator_text(payer, 64)} is known here: compare the id with `reenvio payer list`"
+        )
+        raise typer.BadParameter(why, param_hint="--payer")
 
 
 def _days(first: date | None, last: date | None, today: date) -> tuple[date, date] | None:
@@ -92,7 +104,7 @@ def _days(first: date | None, last: date | None, today: date) -> tuple[date, dat
 
 def _tell(card: Scorecard, asked: AskedKpis, *, as_json: bool) -> None:
     if as_json:
-        _tell_json(_as_json(card, asked))
+        _tell_json(scorecard_json(card, asked))
         return
     whose = f" at payer {operator_text(asked.payer_id, 64)}" if asked.payer_id else ""
     if card.is_empty:
@@ -131,8 +143,11 @@ def _beside(tally: KpiTally) -> str:
         f"{tally.by_deadline} ended by a deadline (not among spent retries)",
         f"{tally.by_people} recovered by people afterwards",
     ]
-    elsewhere = f"{tally.elsewhere} sent by other processes, whose end is not known here"
-    return ", ".join(parts + ([elsewhere] if tally.elsewhere else []))
+    if tally.untimed:
+        parts.append(f"{tally.untimed} recovered in times that are not known: a clock was set back")
+    if tally.elsewhere:
+        parts.append(f"{tally.elsewhere} sent by other processes, whose end is not known here")
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +184,7 @@ def _claim(one: ClaimBehind, asked: AskedKpis) -> tuple[str, ...]:
     failed = one.first_failed_at.astimezone(asked.zone).isoformat(timespec="seconds")
     ended = "ACCEPTED" if one.accepted_at else one.given_up or NONE
     retries = NONE if one.retries_sent is None else str(one.retries_sent)
-    after = NONE if one.since_failure_us is None else _seconds(one.since_failure_us)
+    after = NONE if not one.is_timed else _seconds(one.since_failure_us or 0)
     head = one.claim_id, one.payer_id or NONE, failed, "yes" if one.counts else "no"
     return *head, ended, retries, after, one.state or NONE
 
@@ -205,49 +220,7 @@ def _claim_json(one: ClaimBehind, asked: AskedKpis) -> dict[str, object]:
         "givenUp": one.given_up,
         "acceptedAt": accepted,
         "retriesSent": one.retries_sent,
-        "sinceFailureMicroseconds": one.since_failure_us,
-        "sinceSendMicroseconds": one.since_send_us,
+        "sinceFailureMicroseconds": one.since_failure_us if one.is_timed else None,
+        "sinceSendMicroseconds": one.since_send_us if one.is_timed else None,
         "state": one.state,
     }
-
-
-def _as_json(card: Scorecard, asked: AskedKpis) -> dict[str, object]:
-    return {
-        "payer": asked.payer_id,
-        "zone": str(asked.zone),
-        "kpis": [_score_json(score) for score in card.scores],
-        "periods": [_period_json(period, tally, asked.now) for period, tally in card.tallies],
-    }
-
-
-def _score_json(score: Score) -> dict[str, object]:
-    measure, value = score.measure, score.measure.value
-    return {
-        "kpi": score.kpi.name.value,
-        "title": score.kpi.title,
-        "formula": score.kpi.formula,
-        "frequency": score.kpi.frequency.value,
-        "unit": score.kpi.unit.value,
-        "period": {"first": str(score.period.first), "last": str(score.period.last)},
-        "value": None if value is None else float(value),
-        "exact": None if value is None else str(value),
-        "numerator": measure.numerator,
-        "denominator": measure.denominator,
-        "claims": measure.claims,
-        "open": measure.running,
-        "endedByDeadline": measure.by_deadline,
-        "before": None if score.before.value is None else float(score.before.value),
-        "trend": score.trend,
-        "lately": [None if one is None else float(one) for one in score.line],
-        "targets": [_target_json(score, target) for target in score.kpi.targets],
-    }
-
-
-def _target_json(score: Score, target: Target) -> dict[str, object]:
-    met = target.is_met(score.measure)
-    return {"rule": target.rule, "bound": target.bound.value, "value": float(target.value), "met": met}
-
-
-def _period_json(period: Period, tally: KpiTally, now: datetime) -> dict[str, object]:
-    numbers = {name: getattr(tally, name) for name in KpiTally.__dataclass_fields__}
-    return {"first": str(period.first), "last": str(period.last), "isOver": period.end <= now} | numbers

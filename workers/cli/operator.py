@@ -4,39 +4,21 @@ import getpass
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 import typer
 
-from domain.errors import Trouble
 from domain.legible import is_text
 from domain.operators import Attribution, attribution
-from persistence.repositories.journal import JournalNote
-from persistence.repositories.operator_orders import ORDERED, OperatorOrder
-from persistence.store import Store, Transaction
-from workers.claims.confirmation import Unfinished
 from workers.cli.output import tell
 from workers.config.settings import read_settings
 
-REFUSED = "order_refused"
 FOR_GOOD = "This cannot be undone."
 ReasonOption = Annotated[str | None, typer.Option("--reason", help="Why; kept with who asks.")]
 ByOption = Annotated[
     str | None, typer.Option("--by", help="Who asks, beside the user of this shell; or REENVIO_OPERATOR.")
 ]
 YesOption = Annotated[bool, typer.Option("--yes", help="Do it without asking.")]
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What an order is about; empty: about no claim, about no payer."""
-
-    claim_id: str = ""
-    payer_id: str = ""
 
 
 def signed(reason: str | None, by: str | None) -> Attribution:
@@ -76,35 +58,6 @@ def _confirm(*, yes: bool) -> None:
             "nobody can be asked here, so nothing was done: add --yes to do it", param_hint="--yes"
         )
     typer.confirm("Go on?", abort=True, err=True)
-
-
-@asynccontextmanager
-async def ordered(
-    store: Store, action: str, subject: Subject, given: Attribution, now: datetime
-) -> AsyncIterator[int]:
-    """Keep the order, then carry it out, by its id; one that is refused says so on record."""
-    order = OperatorOrder(action, given.by, given.reason, subject.claim_id, subject.payer_id)
-    order_id = await store.run(lambda tx: _keep(tx, order, now))
-    try:
-        yield order_id
-    except Unfinished:
-        raise
-    except Trouble:
-        with suppress(Trouble):
-            await store.run(lambda tx: _refuse(tx, order, order_id, now))
-        raise
-
-
-async def _keep(tx: Transaction, order: OperatorOrder, now: datetime) -> int:
-    if order.claim_id:
-        await tx.journal.write_all([JournalNote(order.claim_id, now, ORDERED, str(order))])
-    return await tx.orders.keep(order, now=now)
-
-
-async def _refuse(tx: Transaction, order: OperatorOrder, order_id: int, now: datetime) -> None:
-    await tx.orders.refused(order_id, now=now)
-    if order.claim_id:
-        await tx.journal.write(order.claim_id, REFUSED, f"nothing came of it: {order}", now=now)
 
 
 def _asked_reason() -> str:

@@ -10,9 +10,32 @@ from rich.progress import Progress, TextColumn
 from domain.legible import printable
 
 
+class ReaderGone(Exception):  # noqa: N818 - nobody failed
+    """Whoever reads our output has closed it: `reenvio audit export CLAIM | head -1`."""
+
+
+class NotWritten(Exception):  # noqa: N818 - beside what was done, so that no order passes for refused
+    """What a command has to say cannot be put where it was sent: `reenvio kpi > /dev/full`."""
+
+
+@contextmanager
+def written() -> Iterator[None]:
+    """Output that cannot be written is told as that, before it passes for a database that is away."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise ReaderGone from error
+    except OSError as error:
+        raise NotWritten(
+            f"The output could not be written ({error.strerror}): see where it was sent, and whether there "
+            "is room. What the command changed, if anything, is done; what it had to say is lost."
+        ) from error
+
+
 def tell(message: str, *, err: bool = False) -> None:
     """Print lines as they are; control characters as their escapes."""
-    typer.echo(printable(message), err=err)
+    with written():
+        typer.echo(printable(message), err=err)
 
 
 def counted(number: int, noun: str) -> str:
@@ -22,7 +45,8 @@ def counted(number: int, noun: str) -> str:
 
 def say(console: Console, message: str) -> None:
     """The same on a console: no markup, no colours, no wrapping."""
-    console.print(printable(message), markup=False, highlight=False, soft_wrap=True)
+    with written():
+        console.print(printable(message), markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager

@@ -13,16 +13,16 @@ from domain.refusals import Refusal
 from persistence.store import Store
 from workers.app.cluster import clock_here
 from workers.cli.database import with_trail
-from workers.cli.operator import ByOption, ReasonOption, Subject, YesOption, ordered, require_yes, signed
+from workers.cli.operator import ByOption, ReasonOption, YesOption, require_yes, signed
 from workers.cli.output import counted
 from workers.cli.payer_options import PayerArgument, tell_done
 from workers.config.settings import read_settings
 from workers.payers.file import configured
 from workers.payers.limits import LimitsByPayer, limits_by_payer
-from workers.payers.orders import Orders
 from workers.payers.status import moment
 from workers.payers.waking import Waker
 from workers.policy import PolicySource
+from workers.upkeep.payer_steering import PayerSteering
 
 UntilOption = Annotated[
     str | None, typer.Option(help="End by itself then: ISO 8601, or a duration such as 4h.", metavar="TIME")
@@ -57,9 +57,8 @@ def pause(
         now = await app.clock.now()
         end = _end(until, now, app.policy.current().zone) if until else None
         await _confirm(app, payer, yes=yes)
-        async with ordered(app.store, "pause", Subject(payer_id=payer), given, now):
-            change = await _orders(app).pause(payer, now, reason=given.reason, until=end)
-        tell_done(change, given, f"is paused {f'until {moment(end)}' if end else 'until you resume it'}")
+        change = await _steering(app).pause(payer, given, until=end)
+        tell_done(change, f"is paused {f'until {moment(end)}' if end else 'until you resume it'}")
 
     _at_desk(go)
 
@@ -71,11 +70,9 @@ def trip(
     given = signed(reason, by)
 
     async def go(app: PayerDesk) -> None:
-        now = await app.clock.now()
         await _confirm(app, payer, yes=yes)
-        async with ordered(app.store, "trip", Subject(payer_id=payer), given, now):
-            change = await _orders(app).trip(payer, now, reason=given.reason)
-        tell_done(change, given, f"is held; it is tried again at {moment(change.after.next_try_at)}")
+        change = await _steering(app).trip(payer, given)
+        tell_done(change, f"is held; it is tried again at {moment(change.after.next_try_at)}")
 
     _at_desk(go)
 
@@ -99,8 +96,8 @@ def _at_desk(go: Callable[[PayerDesk], Awaitable[None]]) -> None:
     with_trail(within, settings)
 
 
-def _orders(app: PayerDesk) -> Orders:
-    return Orders(app.store, app.payer_limits, app.waker())
+def _steering(app: PayerDesk) -> PayerSteering:
+    return PayerSteering(app.store, app.payer_limits, app.waker(), app.clock)
 
 
 async def _confirm(app: PayerDesk, payer: str, *, yes: bool) -> None:

@@ -6,13 +6,13 @@ import typer
 
 from workers.app.composition import App
 from workers.cli.application import with_app
-from workers.cli.operator import ByOption, ReasonOption, Subject, ordered, signed
+from workers.cli.operator import ByOption, ReasonOption, signed
 from workers.cli.output import counted, tell
 from workers.cli.payer_options import PayerArgument, tell_done
 from workers.cli.payer_show import probe_answer
 from workers.payers.admission import PayerChange
-from workers.payers.orders import Orders
 from workers.payers.status import overview
+from workers.upkeep.payer_steering import PayerSteering
 from workers.upkeep.probing import Probing
 
 CREDENTIALS_TRIED = (
@@ -26,10 +26,8 @@ def resume(payer: PayerArgument, reason: ReasonOption = None, by: ByOption = Non
     given = signed(reason, by)
 
     async def go(app: App) -> None:
-        now, proves = await app.clock.now(), app.payer_limits.of(payer).needs_proof
-        async with ordered(app.store, "resume", Subject(payer_id=payer), given, now):
-            change = await _orders(app).resume(payer, now)
-        tell_done(change, given, _resumed(change, proves=proves))
+        change = await _steering(app).resume(payer, given)
+        tell_done(change, _resumed(change, proves=app.payer_limits.of(payer).needs_proof))
         if stuck := await app.store.look(lambda tx: tx.incidents.count(payer)):
             claims = "1 claim stands on an incident" if stuck == 1 else f"{stuck} claims stand on incidents"
             tell(f"{claims}: `reenvio claim resolve --payer {payer}` lets them go on (--dry-run shows).")
@@ -47,10 +45,7 @@ def probe(
 
     async def go(app: App) -> None:
         now, probing = await app.clock.now(), Probing(app.store, app.payer_limits, app.waker())
-        async with ordered(app.store, "probe", Subject(payer_id=payer or ""), given, now):
-            if payer:
-                await _orders(app).require(payer)
-            woken = await (probing.one(payer, now) if payer else probing.all(now))
+        woken = await probing.as_ordered(payer, given, now)
         for view in await overview(app.store, app.payer_limits, now):
             if payer in (None, view.status.payer_id):
                 tell(f"{view.status.payer_id} {probe_answer(view)}; {view.status.state}.")
@@ -59,8 +54,8 @@ def probe(
     with_app(go, quiet=False)
 
 
-def _orders(app: App) -> Orders:
-    return Orders(app.store, app.payer_limits, app.waker())
+def _steering(app: App) -> PayerSteering:
+    return PayerSteering(app.store, app.payer_limits, app.waker(), app.clock)
 
 
 def _resumed(change: PayerChange, *, proves: bool) -> str:

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from workers.cli.output import written
+
 OWNER_ONLY = 0o600
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="A file instead of the terminal.")]
 
@@ -15,8 +17,9 @@ OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="A fil
 def write(lines: Sequence[str], output: Path | None) -> None:
     """Write them where they are wanted."""
     if output is None:
-        sys.stdout.writelines(lines)
-        sys.stdout.flush()
+        with written():
+            sys.stdout.writelines(lines)
+            sys.stdout.flush()
         return
     try:
         _write_privately(lines, output)

@@ -10,18 +10,10 @@ from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
 from workers.app.cluster import clock_check, clock_here
 from workers.app.databases import opened_for_retention
+from workers.claims.ordering import Subject, ordered
 from workers.cli.claim_arguments import DecidedClaimArgument
 from workers.cli.database import with_store, with_trail
-from workers.cli.operator import (
-    FOR_GOOD,
-    ByOption,
-    ReasonOption,
-    Subject,
-    YesOption,
-    ordered,
-    require_yes,
-    signed,
-)
+from workers.cli.operator import FOR_GOOD, ByOption, ReasonOption, YesOption, require_yes, signed
 from workers.cli.output import counted, tell
 from workers.config.settings import read_settings
 from workers.upkeep.retention import apply, preview, set_due_anchors

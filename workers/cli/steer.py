@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 
 from bpmn.names import Variable
-from domain.claim import ClaimId
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
-from domain.operators import CANCEL, Attribution
+from domain.operators import Attribution
 from domain.redaction import redact
 from domain.refusals import ClaimRefusal
 from persistence.repositories.claims import ClaimRow, Wanted
@@ -18,21 +17,14 @@ from workers.claims.claim_ids import given_claim_id
 from workers.claims.confirmation import confirmed
 from workers.claims.finding import find_claim
 from workers.claims.incidents import StuckClaims
-from workers.claims.messages import KEEP_WISH
+from workers.claims.ordering import Subject, ordered
+from workers.claims.steering import ClaimSteering
 from workers.cli.application import with_app
 from workers.cli.claim_arguments import ClaimArgument, OptionalClaim
-from workers.cli.operator import (
-    FOR_GOOD,
-    ByOption,
-    ReasonOption,
-    Subject,
-    YesOption,
-    asked,
-    ordered,
-    require_reason,
-    signed,
-)
+from workers.cli.operator import FOR_GOOD, ByOption, ReasonOption, YesOption, asked, require_reason, signed
 from workers.cli.output import counted, tell
+from workers.config.settings import read_settings
+from workers.payers.practice import given_payer_id, require_practice
 from workers.payers.waking import KEEP as KEEP_WAKE_UP
 
 CORRECTABLE = (Variable.DEADLINE, Variable.RETRY_COUNT, Variable.LAST_SUBMISSION_TIME)
@@ -42,6 +34,7 @@ AT_MOST = 10_000
 def start(claim: ClaimArgument, payer: Annotated[str, typer.Option(help="The payer's id.")]) -> None:
     """Start a claim without a file, for a practice payer; asking twice starts it once."""
     given_claim_id(claim.value)  # or it is refused, as an id that comes with a file is
+    require_practice(read_settings(), given_payer_id(payer))
 
     async def go(app: App) -> None:
         new = await app.messages.start(claim, payer)
@@ -74,35 +67,13 @@ def cancel(
     require_reason(reason)
 
     async def go(app: App) -> None:
-        found = await _cancellable(app, claim, although_sent=although_sent)
+        steering = ClaimSteering(app.store, app.commands, app.clock)
+        found = await steering.cancellable(claim, although_sent=although_sent)
         meant = f"{described(found)} Its process ends and it is not sent again. {FOR_GOOD}"
-        given = asked(meant, reason, by, yes=yes)
-        now = await app.clock.now()
-        async with ordered(app.store, CANCEL, Subject(str(claim)), given, now) as order_id:
-            await _cancel(app, found, order_id, although_sent=although_sent)
+        await steering.cancel(found, asked(meant, reason, by, yes=yes), although_sent=although_sent)
         tell(f"{claim} is cancelled.")
 
     with_app(go)
-
-
-async def _cancellable(app: App, claim: ClaimId, *, although_sent: bool) -> ClaimRow:
-    found = await find_claim(app.store, claim)
-    if found.incident is None:
-        return await app.messages.cancellable(claim, although_sent=although_sent)
-    await StuckClaims(app.store, app.commands).cancellable(found, although_sent=although_sent)
-    return found
-
-
-async def _cancel(app: App, found: ClaimRow, order_id: int, *, although_sent: bool) -> None:
-    claim = ClaimId(found.claim_id)
-    if found.incident:
-        stuck, now = StuckClaims(app.store, app.commands), await app.clock.now()
-        await stuck.cancel(found, now, although_sent=although_sent, order_id=order_id)
-    else:
-        await app.messages.cancel(claim, although_sent=although_sent, order_id=order_id)
-    ended = await confirmed(app.store, found, kept=KEEP_WISH, done=lambda row: row.state.is_final)
-    if ended.state is not ClaimState.CANCELLED:
-        raise ClaimRefusal(f"{claim} was not cancelled: it is {ended.state}.")
 
 
 def described(claim: ClaimRow) -> str:

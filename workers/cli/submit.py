@@ -5,8 +5,9 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
@@ -15,6 +16,7 @@ from rich.progress import Progress
 from domain.errors import Trouble
 from domain.refusals import Refusal
 from gateways.clock import WallClock
+from gateways.zeebe.refusals import CommandRefusedError
 from workers.app.ciphers import keys_as_given
 from workers.app.composition import App, claims_flowing, intake_terms
 from workers.app.logs import configure_logs
@@ -26,11 +28,21 @@ from workers.config.settings import Settings, read_settings
 from workers.payers.channels import open_channels
 from workers.policy import PolicySource
 
-AT_ONCE, REFUSED = 16, "refused"
+REFUSED, LATE = "refused", "late"
+LATE_IN_A_ROW = 16
+"""So many whose process the engine did not start show that it is away."""
+ROOM, SMALLEST = 50_000_000, 400_000
+"""Bytes of files that may be under way, and for how many a small one counts: so there are 125 of them."""
 Given = TypeVar("Given")
 Made = TypeVar("Made")
+UnderWay = deque[tuple[asyncio.Task[Made], int]]
+"""Works and their sizes, in the order in which they began."""
 HandIn = Callable[[ClaimFile], Awaitable[tuple[str, str]]]
 """Does something with a file; in one word and in one sentence what."""
+
+
+class SubmittingEnded(Trouble):
+    """The engine starts no process any more; what is told is taken in all the same."""
 
 
 class FileTrouble(Trouble):
@@ -132,16 +144,28 @@ async def _each(files: Sequence[Path], wish: Wish, limit: int, hand_in: HandIn) 
     async def hand_in_one(file: Path) -> _HandedIn:
         return await _handed_in(file, wish, limit, hand_in)
 
+    last: deque[_HandedIn] = deque(maxlen=LATE_IN_A_ROW)
     with Progress(console=err, transient=True, disable=quiet) as bar:
         line = bar.add_task("claims", total=len(files))
-        async with aclosing(in_order(files, hand_in_one, at_once=AT_ONCE)) as handed_in:
-            async for one in handed_in:
-                say(err if one.word == REFUSED else out, one.sentence)
-                counts[one.word] += 1
-                bar.advance(line)
+        async with aclosing(in_order(files, hand_in_one, size=_size, room=ROOM)) as handed_in:
+            async for some in handed_in:
+                for refused, told in groupby(some, key=lambda one: one.word == REFUSED):
+                    say(err if refused else out, "\n".join(one.sentence for one in told))
+                counts.update(one.word for one in some)
+                bar.advance(line, len(some))
+                last.extend(some)
+                if _engine_is_away(last):
+                    break
     if len(files) > 1:
         say(out, f"{len(files)} files: {', '.join(f'{n} {word}' for word, n in sorted(counts.items()))}.")
+    if counts.total() < len(files):
+        left = f"{len(files) - counts.total()} of {len(files)} files are left"
+        raise SubmittingEnded(f"{last[-1].late} {left}: hand the same in again, and nothing is taken twice.")
     return counts
+
+
+def _engine_is_away(last: Sequence["_HandedIn"]) -> bool:
+    return len(last) == LATE_IN_A_ROW and all(one.late for one in last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +174,8 @@ class _HandedIn:
 
     word: str
     sentence: str
+    late: Trouble | None = None
+    """Why its process did not start at once."""
 
 
 async def _handed_in(file: Path, wish: Wish, limit: int, hand_in: HandIn) -> _HandedIn:
@@ -159,25 +185,56 @@ async def _handed_in(file: Path, wish: Wish, limit: int, hand_in: HandIn) -> _Ha
         return _HandedIn(REFUSED, str(trouble))
     except Refusal as refused:
         return _HandedIn(REFUSED, f"{file}: {refused}")
+    except CommandRefusedError as late:
+        return _HandedIn(
+            LATE, f"{file} is taken in; it starts within minutes, when the engine takes it.", late
+        )
     return _HandedIn(word, f"{file} {sentence}.")
 
 
-async def in_order(
-    given: Iterable[Given], work: Callable[[Given], Awaitable[Made]], *, at_once: int
-) -> AsyncGenerator[Made, None]:
-    """What comes of each, in their order, with several under way; the first error ends them all."""
-    under_way: deque[asyncio.Task[Made]] = deque()
+def _size(file: Path) -> int:
     try:
-        for one in given:
-            if len(under_way) == at_once:
-                yield await under_way.popleft()
-            under_way.append(asyncio.ensure_future(work(one)))
+        return max(file.stat().st_size, SMALLEST)
+    except OSError:
+        return SMALLEST  # opening it tells what is wrong
+
+
+async def in_order(
+    given: Iterable[Given],
+    work: Callable[[Given], Awaitable[Made]],
+    *,
+    size: Callable[[Given], int],
+    room: int,
+) -> AsyncGenerator[Sequence[Made], None]:
+    """What comes of each, in their order, some at a time; the first error ends them all.
+
+    As many are under way as there is room for, by their size.
+    """
+    under_way: UnderWay[Made] = deque()
+    try:
+        for one, needed in ((one, size(one)) for one in given):
+            while under_way and needed + sum([taken for _, taken in under_way]) > room:
+                yield await _ended(under_way)
+            under_way.append((asyncio.ensure_future(work(one)), needed))
         while under_way:
-            yield await under_way.popleft()
+            yield await _ended(under_way)
     finally:
-        for task in under_way:
+        for task, _ in under_way:
             task.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await asyncio.gather(*(task for task, _ in under_way), return_exceptions=True)
+
+
+async def _ended(under_way: UnderWay[Made]) -> Sequence[Made]:
+    """What came of the first, and of those after it that have ended well by then."""
+    made = [await under_way[0][0]]
+    under_way.popleft()
+    while under_way and _is_good(under_way[0][0]):
+        made.append(under_way.popleft()[0].result())
+    return made
+
+
+def _is_good(task: asyncio.Task[Any]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
 
 
 def read_file(file: Path, limit: int) -> bytes:

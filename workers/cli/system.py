@@ -20,11 +20,13 @@ from workers.app.logs import configure_logs
 from workers.app.mail import mail_folder
 from workers.app.serving import relaying
 from workers.cli.engine_broker import RichReporter
+from workers.cli.operator import shell_user
 from workers.cli.output import say
 from workers.config.cluster import connection_from
 from workers.config.settings import Settings, read_settings
+from workers.console.serving import Served, local_link, serving_console
 from workers.demo.run import run_demo
-from workers.payers.practice import require_payers
+from workers.payers.practice import answers_here, require_payers
 
 PRACTISES = (
     "PRACTICE: no payers are set, so a practice payer answers. No claim leaves this machine, and every "
@@ -105,8 +107,8 @@ def _settings() -> Settings:
 
 def _practising(settings: Settings) -> Settings:
     """The same settings; with a payer for practice where no payers, no cluster and no database are set."""
-    files, own = settings.payers, settings.database_url or connection_from(settings.cluster)
-    if own or files.file or files.practises:
+    files = settings.payers
+    if files.practises or not answers_here(settings):
         return settings
     say(Console(stderr=True), PRACTISES)
     return settings.model_copy(update={"payers": files.model_copy(update={"practice": True})})
@@ -115,8 +117,21 @@ def _practising(settings: Settings) -> Settings:
 async def _up(settings: Settings) -> None:
     await migrate_database(settings)
     await _deploy(settings)
-    async with claims_flowing(settings, find_cluster(settings)) as app, relaying(settings, app.metering):
+    async with (
+        claims_flowing(settings, find_cluster(settings)) as app,
+        relaying(settings, app.store, app.metering),
+        serving_console(app) as served,
+    ):
+        await _tell_console(settings, served)
         await serve_beside_api(app, frozenset(JobType))
+
+
+async def _tell_console(settings: Settings, served: Served) -> None:
+    """Where the console is, and how to come in."""
+    console = Console(stderr=True)
+    say(console, f"CONSOLE: {served.address}")
+    if link := await local_link(served, settings, shell_user()):
+        say(console, f"CONSOLE: come in once, within 15 minutes, by {link}")
 
 
 async def _work(settings: Settings, only: frozenset[JobType]) -> None:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from domain.legible import printable_line
-from workers.cli.output import say
+from workers.cli.output import say, written
 
 FREE_TEXT = frozenset({"why", "reason", "maintenance"})
 """Columns whose text may be folded over several lines."""
@@ -26,9 +26,11 @@ def print_table(names: Sequence[str], rows: Rows, console: Console | None = None
     rows = [[printable_line(cell) for cell in row] for row in rows]
     short = [[_SECONDS.sub("Z", cell) for cell in row] for row in rows]
     if console.is_terminal and _bordered_width(names, rows) <= console.width:
-        console.print(_table(names, rows, Table()))
+        with written():
+            console.print(_table(names, rows, Table()))
     elif console.is_terminal and _folded_width(names, short) <= console.width:
-        console.print(_table(names, short, Table(box=None, padding=(0, GAP, 0, 0))))
+        with written():
+            console.print(_table(names, short, Table(box=None, padding=(0, GAP, 0, 0))))
     else:
         for line in _lines(names, short if console.is_terminal else rows):
             say(console, line)

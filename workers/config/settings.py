@@ -14,6 +14,7 @@ from domain.errors import plain_words
 from persistence.database.addresses import sqlite_url
 from workers.config.clocks import ClockSettings
 from workers.config.cluster import ClusterSettings
+from workers.config.console import ConsoleSettings
 from workers.config.engine import EngineSettings
 from workers.config.events import EventSettings
 from workers.config.fairness import FairnessSettings
@@ -96,6 +97,7 @@ class Settings(GeneralSettings):
     payers: PayerFiles = PayerFiles()
     intake: IntakeSettings = IntakeSettings()
     api: ApiSettings = ApiSettings()
+    console: ConsoleSettings = ConsoleSettings()
     events: EventSettings = EventSettings()
     fairness: FairnessSettings = FairnessSettings()
     mail: MailSettings = MailSettings()

@@ -17,6 +17,7 @@ from workers.app.composition import App, running
 from workers.app.databases import migrate_database
 from workers.config.cluster import ClusterSettings
 from workers.config.settings import Settings
+from workers.console.serving import Served, offered_link, serving_console
 from workers.demo.fast_forward import DemoParts, FastForward
 from workers.demo.mail import mail_environment, mail_line, not_arrived, until_mail_is_out
 from workers.demo.payers import payers_file, scenario
@@ -36,8 +37,9 @@ async def run_demo(console: Console, broker: engine.RunningEngine, settings: Set
     async with simulated_payers(scenario(cast), clock) as simulator, mail_server(Mailbox()) as mailbox:
         settings = _with_payers(settings, payers_file(simulator.url, await clock.now()))
         await migrate_database(settings)
-        async with running(settings, embedded(broker)) as app:
+        async with running(settings, embedded(broker)) as app, serving_console(app) as served:
             await app.deploy()
+            console.print(await _where(served), soft_wrap=True)
             environment = _environment(settings) | mail_environment(mailbox.port)
             worker = WorkerProcess(environment, settings.home / "worker.log")
             people = People(app.messages, app.intake, simulator.ledger, cast)
@@ -52,6 +54,12 @@ async def run_demo(console: Console, broker: engine.RunningEngine, settings: Set
             queued = await app.store.look(lambda tx: tx.mails.by_state())
             console.print(mail_line(queued, mailbox))
             return await _conclude(console, app, simulator.ledger, cast) + not_arrived(queued, mailbox)
+
+
+async def _where(served: Served) -> str:
+    """Where the day can be watched in a browser, for as long as it lasts."""
+    link = await offered_link(served, "demo") or served.address
+    return f"CONSOLE: watch it in a browser while it lasts, once within 15 minutes, by {link}"
 
 
 def _with_payers(settings: Settings, payers: str) -> Settings:

@@ -23,6 +23,7 @@ from workers.jobs.notify import notify
 from workers.jobs.open_review import open_review
 from workers.jobs.outage_tolerant import outage_tolerant
 from workers.jobs.payer_words import PlainSpeakingGateway
+from workers.jobs.postponements import noting_postponements
 from workers.jobs.redrive import redrive_dead_letters
 from workers.jobs.services import Services
 from workers.jobs.storable import storable
@@ -62,9 +63,9 @@ def all_handlers(services: Services) -> Sequence[JobHandler]:
 def wrapped(handler: JobHandler, services: Services) -> JobHandler:
     """The handler, whose input is typed inside, in its wrappers from the inside out.
 
-    Nobody sees variables that do not fit or cannot be kept. What a person began again is the same job to all
+    Nobody sees variables that do not fit or cannot be kept. What was begun again is the same job to all
     of them.
     """
     handler = services.limits.applied_to(handler)
     handler = outage_tolerant(handler, services.store.refuses, services.doubt)
-    return noting_incidents(storable(resumable(guarded(handler, services))), services)
+    return noting_incidents(noting_postponements(storable(resumable(guarded(handler, services)))), services)

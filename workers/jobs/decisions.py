@@ -13,7 +13,7 @@ from domain.observations import DecisionMade, OperationRepeated
 from domain.redaction import readable
 from gateways.tiss.faults import is_own_sentence
 from persistence.encryption.cipher import Cipher
-from persistence.repositories.draft import DecisionDraft
+from persistence.repositories.draft import DecisionDraft, Recorded
 from persistence.repositories.free_texts import FreeText, TextSource, sealed_text
 from workers.claims.claim_ids import outward_id
 from workers.jobs.held_job import held_job
@@ -58,12 +58,13 @@ def _deciding(services: Services, profile: str) -> Callable[[Job], Awaitable[Out
         except InvalidInput as refused:
             return await rejected(services, job, refused, services.policy().under(profile))
         draft = _draft(job, ruling, lambda: services.stopwatch() - began)
-        recorded = await services.store.record(replace(draft, free_text=_free_text(services, job, draft)))
-        if recorded.is_new:
-            services.observe(_made(job, ruling, services.stopwatch() - began))
-        else:
-            services.observe(OperationRepeated(job.type))
-        return from_json(recorded.result)
+
+        def tell(recorded: Recorded) -> None:
+            made = _made(job, ruling, services.stopwatch() - began)
+            services.observe(made if recorded.is_new else OperationRepeated(job.type))
+
+        worded = replace(draft, free_text=_free_text(services, job, draft))
+        return from_json((await services.store.record(worded, tell)).result)
 
     return handle
 

@@ -7,23 +7,24 @@ from typing import Annotated, assert_never
 from pydantic import AfterValidator, Field
 
 from bpmn.names import ErrorCode, JobType, Variable
-from domain.check_digits import holds_personal
 from domain.mail.attempts import AttemptUnderWay, MailDied, MailOver, MailWaits
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
 from persistence.encryption.cipher import CipherError
-from workers.config.mail import COMPANY_ID
+from workers.jobs.company_ids import checked_company
 from workers.jobs.held_job import held_job
 from workers.jobs.services import Services
 from workers.mail.queueing import MailQueue, MailRequest
 from workers.mail.recipients import GROUPS
-from workers.mail.sending import Attempted, UnknownMail
+from workers.mail.sending import Attempted, MailHeld, TextAwaited, UnknownMail
 from workers.mail.services import LOCK_MARGIN
 from workers.runtime.handler import ClaimText, JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome, Postpone, Throw
 
 ASK_AGAIN = timedelta(seconds=1)
+TEXT_PAUSE = timedelta(minutes=1)
 NO_MAIL = "mail is not set up in this worker (docs/mail.md). Set it up, restart it, then retry in Operate."
+HELD = "A limit of mail leaves no room for it now (docs/mail-fairness.md)."
 UNKNOWN = (
     "send-email: the mail of this outboxId is not in this worker's database. See that DATABASE_URL names the "
     "one in which it was queued, then retry in Operate."
@@ -47,21 +48,13 @@ def _is_template(text: str) -> str:
     return text
 
 
-def _is_company(text: str) -> str:
-    if not re.fullmatch(COMPANY_ID, text, re.ASCII):
-        raise ValueError("must be at most 64 letters, digits and . _ -, the first a letter or digit")
-    if holds_personal(text):
-        raise ValueError("must hold no person's number")
-    return text
-
-
 class QueueInput(JobInput):
     """Whom to write to, which text, and what it is about."""
 
     recipient_group: Annotated[str, AfterValidator(_is_group)]
     template: Annotated[str, AfterValidator(_is_template)]
     claim_id: ClaimText | None = None
-    company_id: Annotated[str, AfterValidator(_is_company)] | None = None
+    company_id: Annotated[str, AfterValidator(checked_company)] | None = None
 
 
 class SendInput(JobInput):
@@ -114,12 +107,15 @@ def send_email(services: Services) -> JobHandler:
             attempted = await services.mail.sender.attempt(given.outbox_id, held_job(job))
         except CipherError as sealed:
             return Incident(f"{job.type}: {sealed} {SEALED}", is_undone=True)
+        except TextAwaited as awaited:
+            return Postpone(f"{job.type}: {awaited}", TEXT_PAUSE)
         return await _outcome(attempted, services)
 
     time_limit = services.mail.time_limit if services.mail else timedelta(seconds=30)
     return JobHandler(
         type=JobType.SEND_EMAIL,
-        variables=(*SendInput.names(), Variable.CLAIM_ID),  # whose line it is, in the log and the trace
+        # whose line it is, in the log and the trace; and whose turn it was, where companies share a lane
+        variables=(*SendInput.names(), Variable.CLAIM_ID, Variable.COMPANY_ID),
         handle=typed(SendInput, handle),
         lock=time_limit + LOCK_MARGIN,
         time_limit=time_limit,
@@ -137,6 +133,8 @@ async def _outcome(attempted: Attempted, services: Services) -> Outcome:
             return Throw(ErrorCode.EMAIL_DEAD_LETTERED, why, {Variable.EMAIL_STATUS: MailState.FAILED})
         case MailWaits(mail, wait):
             return Postpone(f"Attempt {mail.attempts}: {mail.last_failure_reason}", wait)
+        case MailHeld(wait):
+            return Postpone(HELD, wait)
         case AttemptUnderWay(until):
             left = max(until - await services.clock.now(), timedelta())
             return Postpone("Another worker is sending this mail.", left + ASK_AGAIN)

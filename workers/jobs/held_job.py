@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from domain.standing import HeldJob
+from domain.standing import HeldJob, JobPlace
 from workers.runtime.job import Job
 
 
@@ -11,4 +11,10 @@ def held_job(job: Job) -> HeldJob | None:
     if job.deadline is None:
         return None
     until = datetime.fromtimestamp(job.deadline, UTC)
-    return HeldJob(job.engine_key or job.key, job.retries, until)
+    return HeldJob(job.engine_key or job.key, job.retries, until, _place(job))
+
+
+def _place(job: Job) -> JobPlace | None:
+    if not job.element_instance_key:
+        return None
+    return JobPlace(job.process_instance_key, job.element_instance_key, job.key, job.element_id)

@@ -1,6 +1,8 @@
-"""What is kept of a job's incident with its claim, and how such a job goes on when a person resolved it."""
+"""What is kept of a job's incident with its claim, and how such a job goes on when it is begun again."""
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -8,6 +10,7 @@ import structlog
 
 from bpmn.names import JobType, Variable
 from domain.inputs import is_payer_id
+from domain.observations import IncidentElsewhere
 from domain.redaction import redact
 from persistence.repositories.incidents import StuckJob
 from persistence.store import Transaction
@@ -24,7 +27,7 @@ log = structlog.get_logger(__name__)
 
 
 def resumable(handler: JobHandler) -> JobHandler:
-    """The handler; a job that a person began again is a redelivery of the one that had got stuck."""
+    """The handler; a job that was begun again is a redelivery of the one that had got stuck."""
 
     async def handle(job: Job) -> Outcome:
         return await handler.handle(replace(job, key=_first_key(job), engine_key=job.key))
@@ -40,8 +43,10 @@ def noting_incidents(handler: JobHandler, services: Services) -> JobHandler:
         claim_id = claim_of(job, services.policy())
         where = {"instance": job.process_instance_key, "element": job.element_id, "job": job.key}
         log.warning("incident", claim=claim_id, why=why, **where)
-        if claim_id:
-            await _keep(services, job, _Incident(claim_id, why))
+        if not (claim_id and await _keep(services, job, _Incident(claim_id, why))):
+            services.observe(IncidentElsewhere(job.type))
+        if isinstance(mail := job.variables.get(Variable.OUTBOX_ID), str):
+            await _set_down(services, mail)
 
     return replace(handler, on_incident=on_incident)
 
@@ -52,24 +57,40 @@ class _Incident:
     message: str
 
 
-async def _keep(services: Services, job: Job, incident: _Incident) -> None:
-    """Best effort: the engine is told in any case, and the database may be what is away."""
-    try:
+async def _keep(services: Services, job: Job, incident: _Incident) -> bool:
+    is_kept = False
+    with _tried(claim=incident.claim_id):
         async with asyncio.timeout(RECORDING_SECONDS):
             stuck = _stuck(job, incident.message, await services.clock.now())
-            await services.store.run(lambda tx: _note(tx, job, incident.claim_id, stuck))
+            is_kept = await services.store.run(lambda tx: _note(tx, job, incident.claim_id, stuck))
+    return is_kept
+
+
+async def _set_down(services: Services, outbox_id: str) -> None:
+    """A mail whose process stands on an incident waits for a person, not for the watch."""
+    with _tried(mail=outbox_id):
+        async with asyncio.timeout(RECORDING_SECONDS):
+            await services.store.run(lambda tx: tx.mails.set_down(outbox_id))
+
+
+@contextmanager
+def _tried(**whose: str) -> Iterator[None]:
+    """Best effort: the engine is told in any case, and the database may be what is away."""
+    try:
+        yield
     except Exception as error:  # whatever it is, the engine must get its report
-        log.warning("incident_not_recorded", claim=incident.claim_id, why=type(error).__name__)
+        log.warning("incident_not_recorded", **whose, why=type(error).__name__)
 
 
-async def _note(tx: Transaction, job: Job, claim_id: str, stuck: StuckJob) -> None:
+async def _note(tx: Transaction, job: Job, claim_id: str, stuck: StuckJob) -> bool:
     """Only a claim that is ours to send becomes known by its incident; other processes' are not its own."""
     sends = job.type == JobType.SUBMIT_CLAIM
     if sends:
         await tx.incidents.make_known(claim_id, _payer_of(job), now=stuck.since)
-    if await tx.incidents.note(claim_id, stuck, sends=sends):
+    if is_kept := await tx.incidents.note(claim_id, stuck, sends=sends):
         await tx.payers.release(claim_id)  # a claim that stands still waits for no payer
         await tx.journal.write(claim_id, "incident", stuck.message, now=stuck.since)
+    return is_kept
 
 
 def _stuck(job: Job, message: str, now: datetime) -> StuckJob:

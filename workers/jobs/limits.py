@@ -10,7 +10,7 @@ from workers.config.settings import HandlerLimits, SettingsError
 from workers.payers.channels import PayerChannel
 from workers.runtime.handler import JobHandler
 
-OWN_WORK = timedelta(seconds=15)  # database before and after the send
+OWN_WORK = timedelta(seconds=15)  # a place at the payer, and the database before and after the send
 LOCK_MARGIN = timedelta(seconds=60)
 
 

@@ -12,6 +12,7 @@ from persistence.audit.anchors import AnchorRefused
 from persistence.repositories.upkeep_runs import UpkeepTask
 from workers.jobs.services import Services
 from workers.mail.dead_letters import move_in
+from workers.mail.limits import forget_idle
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Fail, Outcome
@@ -89,6 +90,7 @@ def start_emails(services: Services) -> JobHandler:
             return 0
         started = await services.mail.queue.start_left_behind(now)
         expired = await services.mail.sender.let_expire(now)
+        await services.store.run(lambda tx: forget_idle(tx, now))
         return started + expired + await move_in(services.store, now, services.observe)
 
     return _maintenance(JobType.START_EMAILS, services, start)

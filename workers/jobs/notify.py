@@ -1,5 +1,6 @@
 """notify: records a notice to a group of people, and queues the mail that brings it to them."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from bpmn.names import Header, JobType, Team
 from domain.mail.mail import Mail, MailContent, outbox_id
 from persistence.repositories.reviews import Notice
 from persistence.store import Transaction
+from workers.jobs.company_ids import company_or_none
 from workers.jobs.services import Services
 from workers.mail.queueing import MailRequest
 from workers.mail.services import MailServices
@@ -21,10 +23,23 @@ HEADER_MAX = 64
 
 
 class Input(JobInput):
-    """Which claim it is about, and whom to tell where the process knows it."""
+    """Which claim it is about, whom to tell where the process knows it, and whose notice it is.
+
+    A `companyId` that does not fit is no reason to hold a claim up: then it is the configured company's.
+    """
 
     claim_id: ClaimText
     recipient_group: Annotated[Team, Field(strict=False)] | None = None
+    company_id: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToldNotice:
+    """A notice, the job that asks for it, and the company that its process names, if it does."""
+
+    notice: Notice
+    job_key: int
+    company_id: str | None = None
 
 
 def notify(services: Services) -> JobHandler:
@@ -42,8 +57,10 @@ def notify(services: Services) -> JobHandler:
             names = f"the task headers {Header.RECIPIENT_GROUP} and {Header.TEMPLATE}"
             return Incident(f"{job.element_id}: {names} have at most {HEADER_MAX} characters. {REMEDY}")
         now = await services.clock.now()
-        notice = Notice(given.claim_id, recipient, template)
-        mail = await services.store.run(lambda tx: _record(tx, notice, job.key, services.mail, now))
+        told = ToldNotice(
+            Notice(given.claim_id, recipient, template), job.key, company_or_none(given.company_id)
+        )
+        mail = await services.store.run(lambda tx: _record(tx, told, services.mail, now))
         if mail and services.mail and mail.published_at is None:
             await services.mail.queue.start([mail], now)
         return Complete()
@@ -51,17 +68,17 @@ def notify(services: Services) -> JobHandler:
     return JobHandler(type=JobType.NOTIFY, variables=Input.names(), handle=typed(Input, handle))
 
 
-async def _record(
-    tx: Transaction, notice: Notice, job_key: int, mail: MailServices | None, now: datetime
-) -> Mail | None:
+async def _record(tx: Transaction, told: ToldNotice, mail: MailServices | None, now: datetime) -> Mail | None:
     """Notice, journal and mail in one commit; a job that is delivered again finds the same mail."""
-    if await tx.notices.record(notice, job_key=job_key, now=now):
+    notice = told.notice
+    if await tx.notices.record(notice, job_key=told.job_key, now=now):
         await tx.journal.write(notice.claim_id, "notified", notice.recipient, now=now)
-    return await mail.queue.add(tx, _request(notice, job_key, mail), now) if mail else None
+    return await mail.queue.add(tx, _request(told, mail), now) if mail else None
 
 
-def _request(notice: Notice, job_key: int, mail: MailServices) -> MailRequest:
-    about = {"claimId": notice.claim_id}
+def _request(told: ToldNotice, mail: MailServices) -> MailRequest:
+    notice = told.notice
+    about = {"claimId": notice.claim_id, "companyId": told.company_id or mail.queue.company_id}
     content = MailContent(notice.recipient, notice.template, mail.queue.language, about)
-    identity = outbox_id(JobType.NOTIFY, job_key, notice.claim_id)
-    return MailRequest(identity, content, claim_id=notice.claim_id)
+    identity = outbox_id(JobType.NOTIFY, told.job_key, notice.claim_id)
+    return MailRequest(identity, content, told.company_id, notice.claim_id)

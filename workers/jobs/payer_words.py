@@ -1,6 +1,6 @@
 """What a payer says on its way in: our own words go on, the payer's are kept encrypted with the claim."""
 
-import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -10,13 +10,13 @@ from domain.catalog import Catalog, ErrorClassification, Finding
 from domain.classification import UNKNOWN_ERROR, classify, known_code
 from domain.own_words import OwnWords, is_business_number
 from domain.rendering import render
-from domain.submission import Accepted, Glosa, NotTaken, OwnTrouble, SendResult, Submission
+from domain.submission import Accepted, Answered, Glosa, NotTaken, OwnTrouble, SendResult, Submission
 from gateways.tiss.faults import is_own_sentence
-from persistence.repositories.free_texts import TextSource, sealed_text
+from persistence.encryption.cipher import Cipher
+from persistence.repositories.free_texts import FreeText, TextSource, sealed_text
 from persistence.store import Transaction
 from workers.jobs.services import Services
 
-KEEPING_SECONDS = 2.0
 log = structlog.get_logger(__name__)
 
 
@@ -27,31 +27,37 @@ class PlainSpeakingGateway:
     services: Services
 
     async def send(self, submission: Submission, now: datetime, /) -> SendResult:
-        """Send once; what the payer wrote is kept apart, if it can be encrypted."""
+        """Send once; what the payer wrote is told apart."""
         result = await self.services.payer.send(submission, now)
         if isinstance(result, Accepted):
             return replace(result, glosas=tuple(map(_of_known_guide, result.glosas)))
         if isinstance(result, OwnTrouble):
             return result
-        own = in_own_words(result, self.services.policy().for_payer(submission.payer_id).catalog)
-        if own.said:
-            await self._keep(submission.claim_id, own.said, now)
-        return own
+        return in_own_words(result, self.services.policy().for_payer(submission.payer_id).catalog)
 
-    async def _keep(self, claim_id: str, said: str, now: datetime) -> None:
-        """Best effort: what came of the send must be written down whatever becomes of the words."""
-        if (cipher := self.services.cipher) is None:
-            return
-        sealed = sealed_text(cipher, claim_id, TextSource.PAYER, said, now=now)
 
-        async def keep(tx: Transaction) -> None:
-            await tx.free_texts.keep([sealed])
+async def keep_words(
+    tx: Transaction, answers: Sequence[tuple[str, Answered, datetime]], cipher: Cipher | None
+) -> None:
+    """Keep what a payer said of claims, at the moments of its answers, if it can be encrypted.
 
-        try:
-            async with asyncio.timeout(KEEPING_SECONDS):
-                await self.services.store.run(keep)
-        except Exception as error:  # whatever it is, the answer must not get lost with it
-            log.warning("payer_words_not_kept", claim=claim_id, why=type(error).__name__)
+    The answers must be written down whatever becomes of the words.
+    """
+    said = [_sealed(cipher, *one) for one in answers] if cipher else []
+    sealed = [text for text in said if text]
+    if sealed and not await tx.free_texts.keep_if_taken(sealed):
+        for text in sealed:
+            log.warning("payer_words_not_kept", claim=text.claim_id, why="the database does not take them")
+
+
+def _sealed(cipher: Cipher, claim_id: str, answer: Answered, at: datetime) -> FreeText | None:
+    if isinstance(answer, Accepted) or not answer.said:
+        return None
+    try:
+        return sealed_text(cipher, claim_id, TextSource.PAYER, answer.said, now=at)
+    except Exception as error:  # whatever it is, the answer must not get lost with it
+        log.warning("payer_words_not_kept", claim=claim_id, why=type(error).__name__)
+        return None
 
 
 def in_own_words(result: NotTaken, catalog: Catalog) -> NotTaken:

@@ -12,7 +12,8 @@ from domain.decision import HELD_TO_DEADLINE
 from domain.redaction import redact
 from domain.slots import latest
 from domain.submission import Submission
-from domain.verdicts import Go, Hold, Stop
+from domain.verdicts import Go, Hold, NoPlace, Stop
+from persistence.database.group_commit import LeftOut
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.attempts import History, Leaving
 from persistence.repositories.claims import ClaimRow
@@ -38,30 +39,40 @@ from workers.payers.admission import Admission
 
 
 class NothingBeginsError(Exception):
-    """Undoes what was looked up at a payer that nobody's claim was handed in for; says what each is told."""
+    """Undoes what was looked up where every claim is to ask again; says what each is told."""
 
-    def __init__(self, told: Sequence[Beginning]) -> None:
+    def __init__(self, told: Sequence[Beginning | LeftOut]) -> None:
         super().__init__()
         self.told = told
 
 
 async def begin_all(
     tx: Transaction, asked: Sequence[AskedSend], terms: BeginningTerms
-) -> Sequence[Beginning]:
-    """Let each claim leave or wait, or say what else; jobs of one claim never come together."""
+) -> Sequence[Beginning | LeftOut]:
+    """Let each claim leave or wait, or say what else; jobs of one claim never come together.
+
+    A claim that somebody else holds is left out: whoever waited for it would keep its payer's row meanwhile.
+    """
     group = await looked_up(tx, asked, terms)
-    for one in asked:
+    for one in group.asked:
         if (told := await told_at_once(group, one)) is not None:
             group.told[one.claim.claim_id] = told
-    if all(_differs(group, one) for one in asked):
-        raise NothingBeginsError([group.told[one.claim.claim_id].told for one in asked])
+    _unless_for_nothing(group, asked)
     await _admit(group)
-    return await _written(group)
+    _unless_for_nothing(group, asked)
+    return _in_order(asked, await _written(group))
 
 
-def _differs(group: SendGroup, one: AskedSend) -> bool:
-    told = group.told.get(one.claim.claim_id)
-    return told is not None and isinstance(told.told, PayerDiffers)
+def _in_order(asked: Sequence[AskedSend], told: Mapping[str, Beginning]) -> Sequence[Beginning | LeftOut]:
+    return [told.get(one.claim.claim_id, LeftOut()) for one in asked]
+
+
+def _unless_for_nothing(group: SendGroup, asked: Sequence[AskedSend]) -> None:
+    """Where all are to ask again, here or at another payer, nothing is kept."""
+    told = {claim_id: one.told for claim_id, one in group.told.items()}
+    ask_again = [one for one in told.values() if isinstance(one, PayerDiffers | NoPlace)]
+    if len(ask_again) == len(group.asked):
+        raise NothingBeginsError(_in_order(asked, told))
 
 
 async def _admit(group: SendGroup) -> None:
@@ -83,6 +94,8 @@ def _kept_back(group: SendGroup, one: AskedSend, admission: Admission) -> NotSen
             return _held(group, one, hold, is_first=admission.is_first)
         case Stop() as stop:
             return _given_up(group, one, stop)
+        case NoPlace() as none:
+            return NotSent(none)
         case Go():
             raise AssertionError("a claim that may go is not kept back")
 
@@ -102,7 +115,7 @@ def _given_up(group: SendGroup, one: AskedSend, stop: Stop) -> NotSent:
     return NotSent(not_sent(redact(error), HELD_TO_DEADLINE), row, line)
 
 
-async def _written(group: SendGroup) -> Sequence[Beginning]:
+async def _written(group: SendGroup) -> Mapping[str, Beginning]:
     """Write it all down, and say what becomes of each."""
     everything: dict[str, Beginning] = {claim_id: one.told for claim_id, one in group.told.items()}
     everything |= await _begun(group)
@@ -114,7 +127,7 @@ async def _written(group: SendGroup) -> Sequence[Beginning]:
     if group.terms.once:
         outcomes = {claim_id: one.told for claim_id, one in group.told.items() if one.claim}
         await group.terms.once.remember(group.tx, group.starts, outcomes, group.payer.breaker.now)
-    return [everything[one.claim.claim_id] for one in group.asked]
+    return everything
 
 
 def _facts(group: SendGroup, rows: Sequence[ClaimRow]) -> Iterator[OutboxEvent]:

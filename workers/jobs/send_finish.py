@@ -1,6 +1,6 @@
 """Ends sends: the answers that one payer gave at one moment, written down in one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,6 +8,8 @@ from domain.claim_state import ClaimState
 from domain.kpis.rounds import NumberedSend
 from domain.payer_status import PayerLimits
 from domain.submission import Accepted, AccessDenied, Answered, Settled, Submission, settle
+from persistence.database.group_commit import LeftOut
+from persistence.encryption.cipher import Cipher
 from persistence.repositories.attempts import AttemptAnswer, AttemptResult, History
 from persistence.repositories.claims import ClaimRow, SentBy
 from persistence.repositories.first_rounds import TakenSend, left
@@ -17,6 +19,7 @@ from persistence.store import Transaction
 from workers.claims.guides import other_holders
 from workers.jobs.facts import accepted_by_payer
 from workers.jobs.once import Once
+from workers.jobs.payer_words import keep_words
 from workers.jobs.send_group import Begun
 from workers.jobs.send_result import AfterSend, LockedClaim, facts_of, recorded, report
 from workers.payers.admission import LockedPayer, PayerChange, locked
@@ -45,6 +48,7 @@ class EndingTerms:
 
     limits: PayerLimits
     once: Once | None
+    cipher: Cipher | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,30 +61,53 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
+class _Ground:
+    """What is locked: the payer, and the claims that are known."""
+
+    payer: LockedPayer
+    rows: Mapping[str, ClaimRow]
+    terms: EndingTerms
+
+
+@dataclass(frozen=True, slots=True)
 class _Entry:
     answer: AttemptAnswer
     recorded: AfterSend
     taken: TakenSend | None
 
 
-async def finish_all(tx: Transaction, ended: Sequence[EndedSend], terms: EndingTerms) -> Sequence[Told]:
-    """Write down what came of each send; the payer learns from all of them, in their order."""
-    ids, now = [one.submission.claim_id for one in ended], max(one.at for one in ended)
-    first = payer = await locked(tx, ended[0].submission.payer_id, terms.limits, now)
-    rows, histories = await tx.claims.lock_all(ids), await tx.attempts.histories(ids)
+async def finish_all(
+    tx: Transaction, ended: Sequence[EndedSend], terms: EndingTerms
+) -> Sequence[Told | LeftOut]:
+    """Write down what came of each send; the payer learns from all of them, in their order.
+
+    A claim that somebody else holds is left out: whoever waited for it would keep its payer's row meanwhile.
+    """
+    now = max(one.at for one in ended)
+    payer = await locked(tx, ended[0].submission.payer_id, terms.limits, now)
+    found = await tx.claims.lock_free([one.submission.claim_id for one in ended])
+    free = [one for one in ended if one.submission.claim_id not in found.held]
+    written = iter(await _finish(tx, free, _Ground(payer, found.rows, terms)) if free else ())
+    return [LeftOut() if one.submission.claim_id in found.held else next(written) for one in ended]
+
+
+async def _finish(tx: Transaction, ended: Sequence[EndedSend], ground: _Ground) -> Sequence[Told]:
+    payer, terms = ground.payer, ground.terms
+    histories = await tx.attempts.histories([one.submission.claim_id for one in ended])
     entries = []
     for one in ended:
         history = histories[one.submission.claim_id]
         settled = await _settled(tx, one, payer, history)
         payer = payer.after(settled, again=one.submission.after_lost_answer)
-        entries.append(_entry(one, settled, rows.get(one.submission.claim_id), history))
-    change = await first.change(payer.breaker.status)
+        entries.append(_entry(one, settled, ground.rows.get(one.submission.claim_id), history))
+    change = await ground.payer.change(payer.breaker.status)
     told = [report(one.submission, entry.recorded.told, one.began) for one, entry in _pairs(ended, entries)]
     await _write(tx, entries)
+    await keep_words(tx, [(one.submission.claim_id, one.result, one.began) for one in ended], terms.cipher)
     if terms.once:
         operations = [one.begun.operation for one in ended]
         results = [(begun, said) for begun, said in zip(operations, told, strict=True) if begun]
-        await terms.once.settle_all(tx, results, now)
+        await terms.once.settle_all(tx, results, payer.breaker.now)
     said = zip(told, (entry.recorded.told for entry in entries), strict=True)
     return [
         Told(outcome, settled, None if number else change) for number, (outcome, settled) in enumerate(said)

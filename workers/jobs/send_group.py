@@ -8,7 +8,7 @@ from domain.claim_state import ClaimState
 from domain.payer_status import PayerLimits
 from domain.permission import OfAnother
 from domain.submission import Submission
-from domain.verdicts import Candidate
+from domain.verdicts import Candidate, NoPlace
 from persistence.encryption.cipher import Cipher
 from persistence.repositories.attempts import History
 from persistence.repositories.claims import ClaimRow
@@ -49,7 +49,7 @@ class PayerDiffers:
     payer_id: str
 
 
-Beginning = Begun | PayerDiffers | OfAnother | Outcome
+Beginning = Begun | PayerDiffers | NoPlace | OfAnother | Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,14 @@ class ClaimOnRecord:
 class NotSent:
     """What a job is told that does not send, and where that takes its claim."""
 
-    told: Outcome | OfAnother | PayerDiffers
+    told: Outcome | OfAnother | PayerDiffers | NoPlace
     claim: ClaimRow | None = None
     line: JournalNote | None = None
 
 
 @dataclass(slots=True)
 class SendGroup:
-    """The jobs of one transaction, and what each is told so far."""
+    """The jobs of one transaction whose claims are ours, and what each is told so far."""
 
     tx: Transaction
     asked: Sequence[AskedSend]
@@ -103,10 +103,13 @@ class SendGroup:
 
 
 async def looked_up(tx: Transaction, asked: Sequence[AskedSend], terms: BeginningTerms) -> SendGroup:
-    """Lock the payer, then the claims, and read what is known of them."""
+    """Lock the payer, then the claims, and read what is known of them; those that are held stay out."""
     now, ids = max(one.now for one in asked), [one.claim.claim_id for one in asked]
     payer = await locked(tx, asked[0].claim.payer_id, terms.limits, now)
-    rows, histories = await tx.claims.lock_all(ids), await tx.attempts.histories(ids)
+    found = await tx.claims.lock_free(ids)
+    asked = [one for one in asked if one.claim.claim_id not in found.held]
+    rows, ids = found.rows, [one.claim.claim_id for one in asked]
+    histories = await tx.attempts.histories(ids)
     asking = [id_ for id_, row in rows.items() if row.state in MAY_BE_UNDER_WAY]
     running = await tx.payers.sends_under_way(asking, now=now) if asking else {}
     known = {id_: ClaimOnRecord(rows.get(id_), histories[id_], running.get(id_)) for id_ in ids}

@@ -86,7 +86,7 @@ async def _must_wait(group: SendGroup, one: AskedSend, row: ClaimRow) -> NotSent
 
 
 async def _is_from_before_the_review(tx: Transaction, one: AskedSend) -> bool:
-    """Keys of one process instance grow; a job that a person began again has its first key."""
+    """Keys of one process instance grow; a job that was begun again has its first key."""
     opened_by = await tx.reviews.last_job(one.claim.claim_id)
     return opened_by is not None and one.job.key < opened_by
 

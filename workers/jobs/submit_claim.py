@@ -7,7 +7,8 @@ more notes what a payer has cancelled before the send. Whoever dies in between l
 came; a send without an answer counts as one whose answer was lost.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,27 +22,30 @@ from domain.observations import ClaimSent
 from domain.payer_status import PayerLimits
 from domain.permission import OfAnother
 from domain.policy import Policy
-from domain.submission import Answered, OwnTrouble, SendResult
-from domain.verdicts import Candidate
-from persistence.database.group_commit import GroupCommit, Lanes, is_of_the_work
-from persistence.database.trouble import is_locked_out
+from domain.submission import Accepted, Answered, OwnTrouble, SendResult
+from domain.verdicts import Candidate, NoPlace
+from persistence.repositories.guides import SoughtGuides
 from persistence.repositories.idempotency import OperationTerms
 from persistence.store import Transaction
 from workers.config.idempotency import OperationName
 from workers.jobs.claim_owner import in_own_name
 from workers.jobs.once import LEASE_MARGIN, Once, Operation
 from workers.jobs.rejections import rejected
-from workers.jobs.send_begin import NothingBeginsError, begin_all
-from workers.jobs.send_finish import EndedSend, EndingTerms, Told, finish_all
-from workers.jobs.send_group import AskedSend, Beginning, BeginningTerms, Begun, PayerDiffers
+from workers.jobs.send_finish import EndedSend, Told
+from workers.jobs.send_group import AskedSend, Beginning, Begun, PayerDiffers
+from workers.jobs.send_lanes import beginning_lanes, ending_lanes
 from workers.jobs.services import Services
+from workers.payers.places import PayerPlace
 from workers.policy.overrides import as_named
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
-from workers.runtime.outcome import Outcome, Postpone
+from workers.runtime.outcome import Incident, Outcome, Postpone
 
 OWN_TROUBLE_PAUSE = timedelta(seconds=20)
-LINGER_SECONDS = 0.005
+UNWRITTEN = (
+    "Rule: an answer is on record before anything else happens. See `answer_not_kept` in the log and ask the "
+    "payer for the batch; resolving the incident sends it once more, and a payer that has it refuses that."
+)
 log = structlog.get_logger(__name__)
 
 
@@ -79,8 +83,9 @@ def submit_claim(services: Services) -> JobHandler:
         time_limit=timedelta(minutes=4),
         never_cut_short=True,
     )
-    sends = _Sends(services, _once(services, services.limits.applied_to(handler)))
-    return handler
+    limited = services.limits.applied_to(handler)
+    sends = _Sends(services, _once(services, limited), limited.at_once)
+    return replace(handler, finish=sends.finish)
 
 
 def _once(services: Services, handler: JobHandler) -> Once | None:
@@ -101,45 +106,76 @@ async def _candidate(services: Services, given: Input, policy: Policy) -> Candid
 class _Sends:
     """The sends of one worker; those to one payer begin and end together where they can."""
 
-    def __init__(self, services: Services, once: Once | None) -> None:
+    def __init__(self, services: Services, once: Once | None, slots: int) -> None:
         self._services = services
         self._once = once
-        self._beginning = Lanes[AskedSend, Beginning](self._beginning_lane)
-        self._ending = Lanes[EndedSend, Told](self._ending_lane)
+        self._slots = slots
+        self._beginning = beginning_lanes(services, self._limits, once)
+        self._ending = ending_lanes(services, self._limits, once)
+        self._waking = set[asyncio.Task[None]]()
+
+    async def finish(self) -> None:
+        """Wait for answers that are still to be written, and for whom they wake."""
+        await self._beginning.finished()
+        await self._ending.finished()
+        while self._waking:
+            await asyncio.wait(self._waking)
 
     async def submit(self, job: Job, claim: Candidate) -> Outcome:
         """Send the claim at one of its payer's places."""
         at_once = self._limits(claim.payer_id).at_once
-        async with self._services.places.one(claim.payer_id, at_once):
-            return await self._submitted(job, claim)
+        async with self._services.places.one(claim.payer_id, at_once, slots=self._slots) as place:
+            begun: Begun | Outcome = await in_own_name(
+                self._services, job, claim.claim_id, lambda: self._begun(job, claim, place)
+            )
+            if not isinstance(begun, Begun):
+                return begun
+            place.began()
+            return await self._ended(job, begun)
 
-    async def _submitted(self, job: Job, claim: Candidate) -> Outcome:
-        """Begin, send, finish."""
-        begun: Begun | Outcome = await in_own_name(
-            self._services, job, claim.claim_id, lambda: self._begun(job, claim)
-        )
-        if not isinstance(begun, Begun):
-            return begun
+    async def _ended(self, job: Job, begun: Begun) -> Outcome:
+        """Send and finish."""
         began = await self._services.clock.now()
         result, seconds = await self._timed(begun, began)
         if isinstance(result, OwnTrouble):
             return await self._take_back(begun, result)
-        told = await self._finished(job, begun, result, began)
-        self._services.observe(_claim_sent(job, begun, told, seconds))
+        sought, at = await self._sought(begun, result), await self._services.clock.now()
+        ended = EndedSend(begun, job.process_instance_key, result, sought, began, at)
+        try:
+            told = await self._finished(ended, lambda told: _claim_sent(job, begun, told, seconds))
+        except Exception as error:
+            return await self._unwritten(ended, error)
         return told.outcome
+
+    async def _unwritten(self, ended: EndedSend, error: Exception) -> Incident:
+        """An answer that cannot be kept, whatever is tried: nobody sends again before a person has looked."""
+        sent, answer, kind = ended.submission, ended.result, type(error).__name__
+        said = f"took it as {answer.protocol_number}" if isinstance(answer, Accepted) else "answered"
+        what = f"{JobType.SUBMIT_CLAIM}: the payer {said}, and that cannot be kept ({kind})."
+        told = Incident(f"{what} {UNWRITTEN}")
+        log.error("answer_not_kept", claim=sent.claim_id, attempt=sent.attempt, error=kind)
+        await self._services.store.run_until_written(lambda tx: self._broken(tx, ended.begun, told, ended.at))
+        return told
 
     async def _timed(self, begun: Begun, now: datetime) -> tuple[SendResult, float]:
         since = self._services.stopwatch()
         return await self._sent(begun, now), self._services.stopwatch() - since
 
-    async def _begun(self, job: Job, claim: Candidate) -> Begun | Outcome | OfAnother:
+    async def _begun(self, job: Job, claim: Candidate, place: PayerPlace) -> Begun | Outcome | OfAnother:
         """Begin at the payer that the job names; where the claim was handed in for another, at that one."""
-        asked = AskedSend(job, claim, await self._services.clock.now())
-        begun = await self._beginning.add(claim.payer_id, asked)
+        begun = await self._asked(job, claim, place)
+        while isinstance(begun, NoPlace):
+            await place.again()
+            begun = await self._asked(job, claim, place)
         if not isinstance(begun, PayerDiffers):
             return begun
         log.warning("payer_differs", claim=claim.claim_id, handed_in_for=begun.payer_id)
-        return await self._begun(job, replace(claim, payer_id=begun.payer_id))
+        return await self._begun(job, replace(claim, payer_id=begun.payer_id), place)
+
+    async def _asked(self, job: Job, claim: Candidate, place: PayerPlace) -> Beginning:
+        waiting = replace(claim, place=place.wait())
+        asked = AskedSend(job, waiting, await self._services.clock.now())
+        return await self._beginning.add(claim.payer_id, asked)
 
     async def _sent(self, begun: Begun, now: datetime) -> SendResult:
         """Send at the claim's moment; a gateway that breaks has an answer that is lost, but has ended."""
@@ -149,23 +185,46 @@ class _Sends:
             return await self._services.payer.send(begun.submission, now)
         except Exception as error:
             broken = error
-            await self._services.store.run(lambda tx: self._broken(tx, begun, broken, now))
+            await self._services.store.run_until_written(lambda tx: self._broken(tx, begun, broken, now))
             raise
 
-    async def _broken(self, tx: Transaction, begun: Begun, error: Exception, now: datetime) -> None:
+    async def _broken(self, tx: Transaction, begun: Begun, ended: object, now: datetime) -> None:
         await tx.payers.send_ended(begun.submission.claim_id, begun.submission.attempt)
         if self._once and begun.operation:
-            await self._once.settle_all(tx, [(begun.operation, error)], now)
+            await self._once.settle_all(tx, [(begun.operation, ended)], now)
 
-    async def _finished(self, job: Job, begun: Begun, result: Answered, began: datetime) -> Told:
-        services, sent = self._services, begun.submission
-        sought = await services.guides.prepare(sent, result) if services.guides else None
-        at = await services.clock.now()
-        ended = EndedSend(begun, job.process_instance_key, result, sought, began, at)
-        told = await self._ending.add(sent.payer_id, ended)
-        if told.change:
-            await services.waker.after(told.change, at)
+    async def _sought(self, begun: Begun, result: Answered) -> SoughtGuides | None:
+        guides = self._services.guides
+        return await guides.prepare(begun.submission, result) if guides else None
+
+    async def _finished(self, ended: EndedSend, sent: Callable[[Told], ClaimSent]) -> Told:
+        """Write the answer down; who watches or waits is told even where the job stops waiting for it."""
+        waking: list[asyncio.Task[None]] = []
+
+        def tell(told: Told) -> None:
+            self._services.observe(sent(told))
+            if told.change:
+                self._services.waker.tell(told.change)
+            if told.change and told.change.wakes:
+                waking.append(self._wake(told.change.after.payer_id, ended.at))
+
+        told = await self._ending.add(ended.submission.payer_id, ended, tell)
+        if waking:
+            await asyncio.wait(waking)
         return told
+
+    def _wake(self, payer_id: str, now: datetime) -> asyncio.Task[None]:
+        waking = asyncio.create_task(self._woken(payer_id, now))
+        self._waking.add(waking)
+        waking.add_done_callback(self._waking.discard)
+        return waking
+
+    async def _woken(self, payer_id: str, now: datetime) -> None:
+        """Whoever is not woken comes by its own timer: the answer stands, and its job goes on."""
+        try:
+            await self._services.waker.wake(payer_id, now)
+        except Exception as error:
+            log.warning("wake_up_failed", payer=payer_id, why=type(error).__name__)
 
     async def _take_back(self, begun: Begun, trouble: OwnTrouble) -> Postpone:
         """Nothing left, through no fault of claim and payer: as if the job had not been tried."""
@@ -182,45 +241,6 @@ class _Sends:
         log.error("not_sent_for_own_trouble", claim=sent.claim_id, code=trouble.code, why=trouble.error)
         await self._services.store.run_until_written(take_back)
         return told
-
-    def _beginning_lane(
-        self, payer_id: str, on_idle: Callable[[], None]
-    ) -> GroupCommit[AskedSend, Beginning]:
-        async def begin(asked: Sequence[AskedSend]) -> Sequence[Beginning]:
-            services = self._services
-            terms = BeginningTerms(
-                self._limits(payer_id), self._once, services.cipher, practice=services.practice
-            )
-            try:
-                return await services.store.run(lambda tx: begin_all(tx, asked, terms))
-            except NothingBeginsError as nothing:
-                return nothing.told
-
-        return GroupCommit(
-            begin,
-            key=lambda one: one.claim.claim_id,
-            parts=_may_be_ones_fault,
-            linger=LINGER_SECONDS,
-            on_idle=on_idle,
-            watch=self._services.store.watch,
-        )
-
-    def _ending_lane(self, payer_id: str, on_idle: Callable[[], None]) -> GroupCommit[EndedSend, Told]:
-        """An answer must not get lost: alone it is written again and again until it stands."""
-
-        async def finish(ended: Sequence[EndedSend]) -> Sequence[Told]:
-            store, terms = self._services.store, EndingTerms(self._limits(payer_id), self._once)
-            run = store.run if len(ended) > 1 else store.run_until_written
-            return await run(lambda tx: finish_all(tx, ended, terms))
-
-        return GroupCommit(
-            finish,
-            key=lambda one: one.submission.claim_id,
-            parts=lambda _: True,
-            linger=LINGER_SECONDS,
-            on_idle=on_idle,
-            watch=self._services.store.watch,
-        )
 
     def _limits(self, payer_id: str) -> PayerLimits:
         """The payer's limits, with the policy's reserve for a person before a deadline."""
@@ -239,8 +259,3 @@ def _claim_sent(job: Job, begun: Begun, told: Told, seconds: float) -> ClaimSent
         job_key=job.key,
         process_instance_key=job.process_instance_key,
     )
-
-
-def _may_be_ones_fault(error: Exception) -> bool:
-    """Whether a work may be to blame, or a row that somebody holds: the others must not wait for it."""
-    return is_of_the_work(error) or is_locked_out(error)

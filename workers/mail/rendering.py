@@ -74,6 +74,10 @@ class Renderer:
     texts: Texts = field(default_factory=read_texts)
     console_url: str | None = None
 
+    def knows(self, template: str) -> bool:
+        """Whether there is such a text, in whatever language."""
+        return any(template == known for known, _language in self.texts)
+
     def render(self, mail: Mail, content: MailContent, now: datetime) -> RenderedMail | MailFailure:
         """The mail as it leaves, or why it cannot."""
         text = self.texts.get((content.template, content.language))

@@ -1,12 +1,13 @@
 """One attempt to send one mail: begun in a commit, made without one, written down in another."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from time import perf_counter
 
 import structlog
 
+from domain.errors import Trouble
 from domain.mail.attempts import (
     AttemptBegun,
     AttemptTerms,
@@ -42,7 +43,19 @@ DEAD_LETTER = "dead-letter"
 NOTICES = {OtherGroup.ADMINISTRATOR: DEAD_LETTER, OtherGroup.COMPANY: "dead-letter-company"}
 """The templates of a notice about mail that died; one that dies itself makes no further notice."""
 SAID_AT_MOST = 1_000
+TEXT_AWAITED = timedelta(hours=1)
+"""So long after it was queued a mail waits for a worker that has its text: a newer one may be starting."""
 log = structlog.get_logger(__name__)
+
+
+class TextAwaited(Trouble):
+    """A newer worker may have a mail's text, which this one has not; no attempt is spent."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This worker has no text of that name. A newer one may have it; if none does, the mail "
+            "is a dead letter (NO_TEMPLATE) an hour after it was queued."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +63,21 @@ class UnknownMail:
     """There is no such mail here."""
 
 
-Attempted = MailOver | MailDied | MailWaits | AttemptUnderWay | UnknownMail
+@dataclass(frozen=True, slots=True)
+class MailHeld:
+    """A limit leaves no room for it now; no attempt is spent."""
+
+    wait: timedelta
+
+
+Attempted = MailOver | MailDied | MailWaits | MailHeld | AttemptUnderWay | UnknownMail
+Admit = Callable[[Transaction, str, datetime], Awaitable[timedelta | None]]
+"""Whether a mail of a company may begin in a transaction: None, or how long it has to wait."""
+
+
+async def everybody_goes(_tx: Transaction, _company_id: str, _now: datetime) -> timedelta | None:
+    """There are no limits."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +93,7 @@ class MailSender:
     terms: AttemptTerms
     observe: Observe = nobody_watches
     stopwatch: Callable[[], float] = perf_counter
+    admit: Admit = everybody_goes
 
     async def attempt(self, outbox_id: str, job: HeldJob | None = None) -> Attempted:
         """Try once for a job, if the mail is still to be sent and nobody is sending it."""
@@ -89,13 +117,20 @@ class MailSender:
         mail = await tx.mails.lock(outbox_id)
         if mail is None:
             return UnknownMail()
+        if mail.state is MailState.PENDING and self._is_text_awaited(mail, now):
+            raise TextAwaited
         begun = begin(mail, self.terms, now)
         if isinstance(begun, AttemptBegun):
             open_mail(self.cipher, outbox_id, mail.sealed)  # without its key no attempt is spent
+            if wait := await self.admit(tx, mail.company_id, now):
+                return await _hold(tx, mail, job, wait)
             await tx.mails.save(begun.mail.in_hands_of(job))
         if isinstance(begun, MailDied):
             return await self._bury(tx, begun, now)
         return begun
+
+    def _is_text_awaited(self, mail: Mail, now: datetime) -> bool:
+        return not self.renderer.knows(mail.template) and now < mail.enqueued_at + TEXT_AWAITED
 
     async def _send(self, mail: Mail, now: datetime) -> MailResult:
         """What came of it; an attempt that breaks was one, too, and is written down as that."""
@@ -240,6 +275,13 @@ class MailSender:
             reason=mail.last_failure_reason if failed else None,
             claim_id=outward_id(self.cipher, mail.claim_id) if mail.claim_id else None,
         )
+
+
+async def _hold(tx: Transaction, mail: Mail, job: HeldJob | None, wait: timedelta) -> MailHeld:
+    """Note who holds it, and until when the engine does: the watch brings it back if it is forgotten."""
+    if job is not None:
+        await tx.mails.save(mail.in_hands_of(replace(job, until=job.until + wait)))
+    return MailHeld(wait)
 
 
 def _broken(mail: Mail, error: Exception) -> MailNotSent:

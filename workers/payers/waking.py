@@ -52,12 +52,6 @@ class Waker:
                 return number
         return len(claims)
 
-    async def after(self, change: PayerChange, now: datetime) -> None:
-        """Tell what changed, and wake whom it concerns."""
-        self.tell(change)
-        if change.wakes:
-            await self.wake(change.after.payer_id, now)
-
     def tell(self, change: PayerChange) -> None:
         """A payer's other state, for those who watch."""
         tell_change(change, self.observe)

@@ -25,10 +25,6 @@ TECHNICAL_BACKOFF = timedelta(seconds=5)
 FORGET_SECONDS = 60.0
 
 
-def _nobody_asks(_key: int) -> None:
-    """Nobody wants to know that a job is held no more."""
-
-
 @dataclass(slots=True)
 class _Held:
     """A job that is here, and how far it has come."""
@@ -40,10 +36,7 @@ class _Held:
 
 
 class Executor:
-    """Runs at most `at_once` handlers; every job taken is reported once, expired or handed back.
-
-    `ended` is told the key of each job that is held no more.
-    """
+    """Runs at most `at_once` handlers; every job taken is reported once, expired or handed back."""
 
     def __init__(
         self, handler: JobHandler, gateway: Gateway, *, reporter: Reporter, listener: Listener
@@ -57,7 +50,10 @@ class Executor:
         self._lock_seconds = handler.lock.total_seconds()
         self._engine_time = EngineTime()
         self._held: dict[int, _Held] = {}
-        self.ended: Callable[[int], None] = _nobody_asks
+
+    def holds(self, key: int) -> bool:
+        """Whether the job is here."""
+        return key in self._held
 
     def take(self, job: Job) -> None:
         """Hold the job and execute it as soon as a slot is free.
@@ -136,8 +132,9 @@ class Executor:
         if running := [held.task for held in self._held.values() if held.task]:
             await asyncio.wait(running, timeout=self.handler.drain(usual).total_seconds())
         returns += self._hand_back(list(self._held.values()))
-        if returns:
-            await asyncio.wait(returns, timeout=HAND_BACK_SECONDS)
+        finishing = asyncio.ensure_future(self.handler.finish())
+        await asyncio.wait([*returns, finishing], timeout=HAND_BACK_SECONDS)
+        finishing.cancel()
 
     def _hand_back(self, unfinished: Sequence[_Held]) -> list[asyncio.Task[None]]:
         """Give jobs back to the engine at no cost to their retries, so that nobody waits for their locks."""
@@ -152,7 +149,6 @@ class Executor:
 
     def _end(self, job: Job, task: asyncio.Task[None]) -> None:
         self._held.pop(job.key, None)
-        self.ended(job.key)
         self.load.give_back()
         if not task.cancelled():
             task.result()

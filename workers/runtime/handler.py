@@ -26,6 +26,10 @@ async def nobody_is_told(_job: Job, _message: str) -> None:
     """An incident that the engine alone keeps."""
 
 
+async def nothing_is_left() -> None:
+    """A handler whose jobs leave nothing behind that goes on without them."""
+
+
 def in_no_block(_job: Job) -> AbstractContextManager[object]:
     """A job that runs in nobody's block."""
     return nullcontext()
@@ -39,7 +43,7 @@ class JobHandler:
     its time limit is asked for its answer once more, as `late`; without one it has failed. `on_incident` is
     told before the engine is that the job's process will stand still; what it raises is only logged. One
     that is `never_cut_short` has all its time also while the worker stops. A job runs, and is reported, in
-    the block that is `around` it.
+    the block that is `around` it. `finish` waits for what its jobs have begun and do not wait for any more.
     """
 
     type: str
@@ -52,6 +56,7 @@ class JobHandler:
     on_incident: Callable[[Job, str], Awaitable[None]] = nobody_is_told
     never_cut_short: bool = False
     around: Callable[[Job], AbstractContextManager[object]] = in_no_block
+    finish: Callable[[], Awaitable[None]] = nothing_is_left
 
     def drain(self, usual: timedelta) -> timedelta:
         """How long a stopping worker waits for its jobs that have begun."""

@@ -11,7 +11,7 @@ class Job:
 
     `deadline` is when its lock ends, in seconds of the engine's clock. `fault` says why its variables or
     headers cannot be read: such a job is an incident and reaches no handler. `engine_key` is its key at the
-    engine where `key` is that of an earlier job, which a person began again.
+    engine where `key` is that of an earlier job, whose task was begun again.
     """
 
     key: int

@@ -50,9 +50,6 @@ class JobSource:
         """Both ways in, running."""
         return [asyncio.create_task(self.poll(heartbeat)), asyncio.create_task(self.stream())]
 
-    async def close(self) -> None:
-        """Leave nothing behind, when the last job is settled."""
-
     async def poll(self, heartbeat: Heartbeat) -> None:
         """Ask for as many jobs as could start, again and again."""
         await self._for_ever(POLL, lambda: self._poll_once(heartbeat))

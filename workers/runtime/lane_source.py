@@ -6,12 +6,15 @@ There are no push streams here: a pushed job comes out of turn.
 import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass
+
+from pyzeebe.proto.gateway_pb2 import ActivatedJob
 
 from workers.runtime.executor import Executor
 from workers.runtime.gateway import Gateway
 from workers.runtime.health import Heartbeat
+from workers.runtime.job_reading import read_job
 from workers.runtime.job_source import POLL, JobSource
 from workers.runtime.lanes import Allowance, Lane, LanesUnknownError, LaneTerms
 from workers.runtime.options import WorkerOptions
@@ -19,8 +22,8 @@ from workers.runtime.timings import Backoff
 
 NO_LONG_POLL = -1.0
 LONGEST_WAIT_SECONDS = 1.0
-CLOSE_SECONDS = 5.0
 LANES = "lanes"
+LONGEST_NAME = 64
 
 
 @dataclass(slots=True)
@@ -41,21 +44,14 @@ class LaneJobSource(JobSource):
         super().__init__(gateway, executor, options)
         self._lanes = lanes
         self._asked: dict[str, _Asked] = {}
+        self._held_until: dict[Lane, float] = {}
         self._waiting: Sequence[Lane] = ()
         self._every: Sequence[Lane] = ()
         self._look_at = float("-inf")
-        self._permit_of: dict[int, str] = {}
-        executor.ended = self._end
 
     def loops(self, heartbeat: Heartbeat) -> list[asyncio.Task[None]]:
         """The one loop."""
         return [asyncio.create_task(self.poll(heartbeat))]
-
-    async def close(self) -> None:
-        """Give permits back: others need not wait for their end."""
-        with suppress(LanesUnknownError, TimeoutError):
-            async with asyncio.timeout(CLOSE_SECONDS):
-                await self._lanes.permits.settle()
 
     async def _poll_once(self, heartbeat: Heartbeat) -> None:
         await self._gate.passed(heartbeat.beat)
@@ -72,7 +68,7 @@ class LaneJobSource(JobSource):
         if time.monotonic() >= self._look_at:
             await self._look()
         now = time.monotonic()
-        known = [lane for lane in self._waiting if now >= self._of(lane).again_at]
+        known = [lane for lane in self._waiting if now >= self._again_at(lane)]
         named, overdue = {lane.name for lane in self._waiting}, now - self._lanes.sweep_seconds
         forgotten = (lane for lane in self._every if lane.name not in named)
         return known + [lane for lane in forgotten if self._of(lane).at <= overdue]
@@ -80,6 +76,9 @@ class LaneJobSource(JobSource):
     async def _look(self) -> None:
         before = {lane.name for lane in self._waiting}
         self._waiting = await self._lanes.source.waiting()
+        self._held_until = {
+            lane: self._held_until[lane] for lane in self._waiting if lane in self._held_until
+        }
         self._every = await self._lanes.source.every()
         self._look_at = time.monotonic() + self._lanes.look_seconds
         for lane in self._waiting:
@@ -89,26 +88,30 @@ class LaneJobSource(JobSource):
     async def _serve(self, candidates: Sequence[Lane]) -> None:
         turn = self._lanes.order.next_turn(candidates)
         most = min(turn.most, self._load.free)
-        allowance = await self._lanes.permits.take(turn.lane.tenant, most)
-        if allowance.permits:
-            await self._ask_lane(turn.lane, allowance.permits)
+        allowance = await self._lanes.limits.room(turn.lane.tenant, most)
+        if allowance.number:
+            await self._ask_lane(turn.lane, allowance.number)
         else:
             await self._hold_off(turn.lane, allowance)
 
-    async def _ask_lane(self, lane: Lane, permits: tuple[str, ...]) -> None:
-        used = 0
+    async def _ask_lane(self, lane: Lane, most: int) -> None:
+        owners: list[str] = []
         try:
             job_type = f"{self.job_type}-{lane.name}"
-            async with aclosing(self._jobs(job_type, len(permits), NO_LONG_POLL)) as jobs:
+            async with aclosing(self._jobs(job_type, most, NO_LONG_POLL)) as jobs:
                 async for activated in jobs:
-                    if activated.key not in self._permit_of:  # else it is here already
-                        self._permit_of[activated.key] = permits[used]
-                        used += 1
+                    if not self._executor.holds(activated.key):
+                        owners.append(self._owner(activated, lane))
                     await self._receive(activated, POLL)
         finally:
-            self._lanes.permits.unused(permits[used:])
-            self._note(lane, used)
-            await self._lanes.order.served(lane, used)
+            self._note(lane, len(owners))
+            await self._lanes.order.served(lane, owners)
+
+    def _owner(self, activated: ActivatedJob, lane: Lane) -> str:
+        """Whose job it is: as it says itself, or else whose turn it was."""
+        name = self._lanes.tenant_variable
+        given = read_job(activated).variables.get(name) if name else None
+        return given if isinstance(given, str) and len(given) <= LONGEST_NAME else lane.tenant
 
     def _note(self, lane: Lane, found: int) -> None:
         asked, terms = self._of(lane), self._lanes
@@ -123,11 +126,10 @@ class LaneJobSource(JobSource):
         if allowance.for_all:
             await asyncio.sleep(seconds)
         else:
-            self._of(lane).again_at = time.monotonic() + seconds
+            self._held_until[lane] = time.monotonic() + seconds
 
     async def _idle(self) -> None:
-        await self._lanes.permits.settle()
-        next_at = min([self._look_at, *(self._of(lane).again_at for lane in self._waiting)])
+        next_at = min([self._look_at, *(self._again_at(lane) for lane in self._waiting)])
         await self._lanes.source.until_changed(max(0.0, next_at - time.monotonic()))
         self._look_at = float("-inf")
 
@@ -139,12 +141,12 @@ class LaneJobSource(JobSource):
         else:
             await super()._recover(how, error, backoff)
 
+    def _again_at(self, lane: Lane) -> float:
+        """From when on it is worth asking for this tenant's jobs: others of its lane may go before."""
+        return max(self._of(lane).again_at, self._held_until.get(lane, float("-inf")))
+
     def _of(self, lane: Lane) -> _Asked:
         if lane.name not in self._asked:  # sweeps are spread: not all lanes are looked into at once
             ago = self._options.rng.uniform(0, self._lanes.sweep_seconds)
             self._asked[lane.name] = _Asked(time.monotonic() - ago)
         return self._asked[lane.name]
-
-    def _end(self, key: int) -> None:
-        if (permit := self._permit_of.pop(key, None)) is not None:
-            self._lanes.permits.ended(permit)

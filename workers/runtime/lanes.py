@@ -10,7 +10,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A lane and whose it is."""
+    """A lane and who waits in it; where tenants share it there is one for each of them."""
 
     name: str
     tenant: str
@@ -51,55 +51,34 @@ class LaneOrder(Protocol):
         """Which of these lanes, of which there is at least one, is served next."""
         ...
 
-    async def served(self, lane: Lane, number: int) -> None:
-        """So many jobs of the lane were taken."""
+    async def served(self, lane: Lane, tenants: Sequence[str]) -> None:
+        """Jobs of these tenants, one or more for each, were taken out of the lane in this order."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Permits for so many jobs; when there are none, when to ask again, and whether that holds for all."""
+    """How many jobs may be taken; when none may, when to ask again, and whether that holds for all."""
 
-    permits: tuple[str, ...]
+    number: int
     again_seconds: float = 0.0
     for_all: bool = False
 
 
-class Permits(Protocol):
-    """Keeps the limits that all processes share."""
+class LaneLimits(Protocol):
+    """Says how many jobs are worth taking; whether each may go is its handler's to find out."""
 
-    async def take(self, tenant: str, most: int) -> Allowance:
-        """Permits for at most so many jobs of a tenant."""
-        ...
-
-    def ended(self, permit: str) -> None:
-        """A job that had a permit is settled."""
-        ...
-
-    def unused(self, permits: Sequence[str]) -> None:
-        """Permits for which no job was found."""
-        ...
-
-    async def settle(self) -> None:
-        """Write down what has ended or was not used, when there is time for it."""
+    async def room(self, tenant: str, most: int) -> Allowance:
+        """How many jobs of a tenant may be taken now, so many at most."""
         ...
 
 
 class Unlimited:
-    """Permits for everybody at once."""
+    """Room for everybody at once."""
 
-    async def take(self, tenant: str, most: int) -> Allowance:  # noqa: ARG002  # the port's signature
+    async def room(self, tenant: str, most: int) -> Allowance:  # noqa: ARG002  # the port's signature
         """As many as asked for."""
-        return Allowance(("",) * most)
-
-    def ended(self, permit: str) -> None:
-        """Nothing to note."""
-
-    def unused(self, permits: Sequence[str]) -> None:
-        """Nothing to note."""
-
-    async def settle(self) -> None:
-        """Nothing to write."""
+        return Allowance(most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +87,13 @@ class LaneTerms:
 
     `look_seconds` is how often the source is asked, `sweep_seconds` how often a lane is looked into in which
     nothing is known to wait. A lane that was found empty is asked again after `first_pause`, then after
-    twice as long, `longest_pause` at most.
+    twice as long, `longest_pause` at most. `tenant_variable` names whose job it is where a lane is shared.
     """
 
     source: LaneSource
     order: LaneOrder
-    permits: Permits = field(default_factory=Unlimited)
+    limits: LaneLimits = field(default_factory=Unlimited)
+    tenant_variable: str | None = None
     look_seconds: float = 0.03
     sweep_seconds: float = 30.0
     first_pause: float = 0.01

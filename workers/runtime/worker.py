@@ -65,7 +65,6 @@ class Worker:
                 task.cancel()
             await asyncio.gather(*loops, *ends, return_exceptions=True)
             await asyncio.gather(*(executor.drain(drain) for executor in self._executors))
-            await asyncio.gather(*(source.close() for source in self._sources), return_exceptions=True)
             await self._gateway.close()
 
     def longest_drain(self, drain: timedelta) -> timedelta:

@@ -9,6 +9,7 @@ import structlog
 from domain.kpis.definitions import KPIS
 from domain.kpis.periods import Frequency, Period, latest_complete, run_up_to
 from domain.kpis.tally import Counted
+from domain.ports import Clock
 from domain.readings import Reading
 from persistence.repositories.kpi_snapshots import ALL_PAYERS, KpiSnapshot
 from persistence.store import Store, Transaction
@@ -23,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 async def fill_in(store: Store, now: datetime) -> int:
     """Make the first rounds that nobody has kept: of earlier versions, all of them the first time."""
-    last = await store.look(lambda tx: tx.kpi_snapshots.last_taken_at())
+    last = await store.look(lambda tx: tx.kpi_snapshots.last_taken_at(now=now))
     since = None if last is None else min(last, now) - LOOK_BACK
     filled = 0
     page = await _missing(store, since, -1)
@@ -51,8 +52,13 @@ async def _rebuilt(store: Store, claim_ids: Sequence[str]) -> int:
 
 
 async def take_snapshot(store: Store, zone: tzinfo, now: datetime) -> int:
-    """Count the last periods for all payers and for each, and keep what came of it; how many rows."""
+    """Count the last periods for all payers and for each, and keep what came of it; how many rows.
+
+    What clocks that were ahead have counted goes: periods that are not over yet would pass for the latest.
+    """
     filled = await fill_in(store, now)
+    if ahead := await store.run(lambda tx: tx.kpi_snapshots.forget_ahead(now=now)):
+        log.warning("kpis_from_wrong_clock", rows=ahead)
     kept = 0
     for period in periods_to_count(zone, now):
         kept += await _taken(store, period, now)
@@ -66,9 +72,10 @@ async def _taken(store: Store, period: "CountedPeriod", now: datetime) -> int:
     return len(counted)
 
 
-async def kpi_readings(store: Store) -> Sequence[Reading]:
+async def kpi_readings(store: Store, clock: Clock) -> Sequence[Reading]:
     """The gauges of KPIs and their targets, from the latest snapshot."""
-    return await store.look(lambda tx: tx.kpi_snapshots.readings())
+    now = await clock.now()
+    return await store.look(lambda tx: tx.kpi_snapshots.readings(now=now))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from domain.operators import Attribution
 from domain.payer_status import PAGE
 from gateways.tiss.probe import is_up
 from gateways.tiss.settings import PayerSettings
 from persistence.store import Store, Transaction
+from workers.claims.ordering import Subject, ordered
 from workers.payers.admission import PayerChange, locked
 from workers.payers.limits import LimitsByPayer
+from workers.payers.orders import Orders
 from workers.payers.waking import Waker
 
 Probe = Callable[[PayerSettings], Awaitable[bool | None]]
@@ -54,3 +57,11 @@ class Probing:
 
         self.waker.tell(await self.store.run(keep))
         return await self.waker.wake(payer_id, now)
+
+    async def as_ordered(self, payer_id: str | None, given: Attribution, now: datetime) -> int:
+        """Probe one payer, or every one, as a person asks, kept with who and why; how many were woken."""
+        async with ordered(self.store, "probe", Subject(payer_id=payer_id or ""), given, now):
+            if payer_id is None:
+                return await self.all(now)
+            await Orders(self.store, self.limits, self.waker).require(payer_id)
+            return await self.one(payer_id, now)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 import structlog
 
@@ -17,6 +17,9 @@ from workers.upkeep.reports import TERMS, AskedReport, Report, ReportKind, make_
 
 CAUGHT_UP = {Frequency.DAILY: 7, Frequency.WEEKLY: 4}
 """How many periods back a report is made good that nobody sent, since no worker ran."""
+AHEAD = timedelta(minutes=5)
+"""What is dated further ahead than this was made by a wrong clock."""
+AGAIN_AT_MOST = 10
 log = structlog.get_logger(__name__)
 
 
@@ -36,36 +39,71 @@ class ReportMail:
                 if not self._has_address(group):
                     log.warning("report_not_sent", report=kind, group=group, not_set=setting_of(group))
                     continue
-                for period in await self._due(kind, group, now):
-                    sent += await self._send(AskedReport(kind, period, now, self.mail.queue.language), group)
+                for due in await self._due(kind, group, now):
+                    asked = AskedReport(kind, due.period, now, self.mail.queue.language)
+                    sent += await self._send(asked, group, again=len(due.at))
+        await self._date_back(now)
         return sent
 
     def _has_address(self, group: str) -> bool:
         recipients = self.mail.sender.renderer.recipients
         return bool(recipients.of(group, self.mail.queue.company_id))
 
-    async def _due(self, kind: ReportKind, group: str, now: datetime) -> Sequence[Period]:
-        """The last period, and those before it up to the last that was reported; the first time, one."""
-        frequency = TERMS[kind].frequency
-        last = latest_complete(frequency, now, self.zone)
-        periods = run_up_to(last, CAUGHT_UP[frequency])
-        ids = [report_id(kind, group, period) for period in periods]
-        known = await self.store.look(lambda tx: tx.mails.states(ids))
-        done = [place for place, one in enumerate(ids) if one in known]
-        return periods[done[-1] + 1 :] if done else [last]
+    async def _due(self, kind: ReportKind, group: str, now: datetime) -> Sequence["_Told"]:
+        """The last period, and those before it up to the last that was reported; the first time, one.
 
-    async def _send(self, asked: AskedReport, group: str) -> int:
+        What was made by a wrong clock is made anew.
+        """
+        frequency = TERMS[kind].frequency
+        periods = run_up_to(latest_complete(frequency, now, self.zone), CAUGHT_UP[frequency])
+        told = [await self._told(kind, group, period) for period in periods]
+        void = [one for one in told if one.at and not one.is_done(now)]
+        for one in void:
+            log.warning("report_from_wrong_clock", report=kind, group=group, period=one.period.name)
+        done = [place for place, one in enumerate(told) if one.is_done(now)]
+        late = told[done[-1] + 1 :] if done else told[-1:]
+        return [one for one in told if one in void or one in late]
+
+    async def _told(self, kind: ReportKind, group: str, period: Period) -> "_Told":
+        ids = [report_id(kind, group, period, again=number) for number in range(AGAIN_AT_MOST)]
+        made = await self.store.look(lambda tx: tx.mails.enqueued(ids))
+        return _Told(period, tuple(made.values()))
+
+    async def _date_back(self, now: datetime) -> None:
+        """Reports of periods that are not over yet, by clocks ahead: dated now, they count for none later."""
+        templates = [template_of(kind) for kind in ReportKind]
+        await self.store.run(lambda tx: tx.mails.date_back(templates, latest=now + AHEAD, now=now))
+
+    async def _send(self, asked: AskedReport, group: str, *, again: int) -> int:
         report = await make_report(self.store, asked)
-        request = MailRequest(report_id(asked.kind, group, asked.period), _content(report, asked, group))
+        mail_id = report_id(asked.kind, group, asked.period, again=again)
+        request = MailRequest(mail_id, _content(report, asked, group))
         mail: Mail = await self.store.run(lambda tx: self.mail.queue.add(tx, request, asked.now))
         await self.mail.queue.start([mail], asked.now)
         log.info("report_queued", report=asked.kind, group=group, period=asked.period.name)
         return 1
 
 
-def report_id(kind: ReportKind, group: str, period: Period) -> str:
-    """The mail of a report to a group about a period."""
-    return outbox_id("report", kind, group, period.first)
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A period, and when mails were made that tell of it."""
+
+    period: Period
+    at: tuple[datetime, ...]
+
+    def is_done(self, now: datetime) -> bool:
+        """Whether one was made when the period was over; a wrong clock makes them before that, or later."""
+        return any(self.period.end <= at <= now + AHEAD for at in self.at)
+
+
+def report_id(kind: ReportKind, group: str, period: Period, *, again: int = 0) -> str:
+    """The mail of a report to a group about a period; one that is made anew is another mail."""
+    return outbox_id("report", kind, group, period.first, *([f"again-{again}"] if again else []))
+
+
+def template_of(kind: ReportKind) -> str:
+    """The text of a report's mail."""
+    return f"report-{kind}"
 
 
 def _content(report: Report, asked: AskedReport, group: str) -> MailContent:
@@ -78,4 +116,4 @@ def _content(report: Report, asked: AskedReport, group: str) -> MailContent:
         "notes": notes,
         TABLES: write_tables(report.tables),
     }
-    return MailContent(group, f"report-{report.kind}", asked.language, data)
+    return MailContent(group, template_of(report.kind), asked.language, data)

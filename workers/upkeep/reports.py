@@ -163,6 +163,7 @@ async def _effectiveness(store: Store, asked: AskedReport) -> Report:
     titles = asked.words.titles
     scores = tuple(_score_row(score, asked.words) for score in card.scores)
     people = sum(tally.by_people for _, tally in card.tallies)
+    untimed = sum(tally.untimed for _, tally in card.tallies)
     retries = tuple((str(retry), str(claims)) for retry, claims in needed)
     rates = tuple(
         (payer, *_rate(KPIS[0].measure(counted), asked.words)) for payer, counted in sorted(payers.items())
@@ -172,7 +173,8 @@ async def _effectiveness(store: Store, asked: AskedReport) -> Report:
         MailTable(titles["retries"], (titles["retry"], titles["recovered"]), retries),
         MailTable(titles["payer"], (titles["payer"], titles["success"], titles["of"], titles["open"]), rates),
     )
-    return Report(asked.kind, period, number, tables, (f"{titles['people']}: {people}",))
+    notes = f"{titles['people']}: {people}.", *([f"{titles['untimed']}: {untimed}."] if untimed else [])
+    return Report(asked.kind, period, number, tables, notes)
 
 
 def _score_row(score: Score, words: ReportWords) -> Iterator[tuple[str, ...]]:

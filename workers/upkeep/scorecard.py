@@ -98,7 +98,7 @@ class _Counting:
     async def _counted(self, period: Period, frequency: Frequency) -> Counted:
         """Only daily KPIs ask for what lies in the middle."""
         tally = await self._tally(period)
-        is_asked = frequency is Frequency.DAILY and tally.recovered
+        is_asked = frequency is Frequency.DAILY and tally.timed
         return Counted(tally, await self.tx.kpis.middle(period, self.asked.payer_id) if is_asked else None)
 
     async def _tally(self, period: Period) -> KpiTally:

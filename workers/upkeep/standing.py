@@ -1,8 +1,9 @@
 """The watch: finds what is past its time while others move, and nudges the engine to set it going.
 
-Zeebe 8.6.0 was seen to forget some locks and timers until it starts again. A job of ours is known by its key:
-failed by it, with the retries that it has, it is handed out anew. A wait is woken by the message that a
-person's `retry-now` is. Both are harmless where the claim has moved meanwhile: the engine drops them, and a
+Zeebe was seen to forget some locks, backoffs and timers until it starts again. A job of ours is known by its
+key: failed by it, with the retries that it has, it is handed out anew. One that has failed and whose backoff
+the engine forgot can be failed no more: its task is ended and begun anew. A wait is woken by the message that
+a person's `retry-now` is. Both are harmless where the claim has moved meanwhile: the engine drops them, and a
 job that is handed out while somebody works on it is told apart as any other redelivery is.
 
 The engine does not say whether a message found its wait. So a nudge is told as a nudge, and what a later
@@ -16,13 +17,14 @@ from heapq import nsmallest
 
 import structlog
 
-from bpmn.names import Message
+from bpmn.names import Message, Variable
 from domain.errors import Trouble
 from domain.observations import Observe, StandstillHealed, nobody_watches
 from domain.readings import ReadGauges, Reading
 from domain.standing import (
     LATE_AFTER,
     HeldJob,
+    JobPlace,
     Late,
     Look,
     StandingKind,
@@ -32,7 +34,7 @@ from domain.standing import (
     judge,
     others_move,
 )
-from gateways.zeebe.commands import ZeebeCommands
+from gateways.zeebe.commands import HandOut, Modification, ZeebeCommands
 from gateways.zeebe.messages import ProcessMessage
 from persistence.repositories.journal import JournalNote
 from persistence.repositories.standstills import LatePage
@@ -41,6 +43,7 @@ from persistence.store import Store, Transaction
 PAGE = 500
 MOST = 500
 """So many are nudged at one look: those that never were first, then those whose last nudge is longest ago."""
+TOGETHER = 25
 NEVER = datetime.min.replace(tzinfo=UTC)
 FORGOTTEN = "The lock of this job ended, and nobody got it: handed out again, at no cost to its retries."
 GAUGE = "reenvio_standing_still"
@@ -68,12 +71,22 @@ def nudges_by(commands: ZeebeCommands) -> Nudges:
     """Over the gateway; a wake-up that finds no wait is dropped at once, so that it ends no later one."""
 
     async def job(held: HeldJob) -> bool:
-        return await commands.hand_out_again(held.key, max(held.retries, 1), FORGOTTEN)
+        answer = await commands.hand_out_again(held.key, max(held.retries, 1), FORGOTTEN)
+        if answer is HandOut.RESTS and held.place:
+            await commands.modify(_anew(held.place))
+            return True
+        return answer is HandOut.DONE
 
     async def wait(claim_id: str) -> None:
         await commands.publish(ProcessMessage(Message.RETRY_NOW, claim_id, {}, timedelta()))
 
     return Nudges(job, wait)
+
+
+def _anew(place: JobPlace) -> Modification:
+    """The task begins anew, as the job that it was: what it has done before is still on record."""
+    own = {str(Variable.RESOLVED_JOB): place.first_key}
+    return Modification(place.instance, place.element, place.element_id, own=own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +141,14 @@ class StandingWatch:
     async def look(self, now: datetime) -> int:
         """Tell what was healed, find what stands still, and nudge it; how many nudges the engine took.
 
-        That it is nudged is written down before: whoever dies here leaves it for the next time.
+        A few at a time: a slow engine keeps what was done from being written down for those alone.
         """
         await self._forget_gone(now)
         due = await self._due(await self.store.look(lambda tx: _looked(tx, now)))
+        return sum([await self._nudge(due[at : at + TOGETHER], now) for at in range(0, len(due), TOGETHER)])
+
+    async def _nudge(self, due: Sequence[Found], now: datetime) -> int:
+        """That they are nudged is written down before: whoever dies here leaves them for the next time."""
         begun = [replace(one.after, nudged_at=now) for one in due]
         await self.store.run(lambda tx: tx.standstills.keep(begun))
         taken = [one for one in due if await self._is_nudged(one)]

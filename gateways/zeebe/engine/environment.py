@@ -15,6 +15,8 @@ _LIGHT = {
     "ZEEBE_BROKER_DATA_LOGSEGMENTSIZE": "16MB",
     "ZEEBE_BROKER_EXPERIMENTAL_ROCKSDB_MEMORYLIMIT": "64MB",
     "ZEEBE_BROKER_CLUSTER_RAFT_FLUSH_ENABLED": "false",
+    # with two, one thread may cancel a timer of the other's by an id that is in use again (decision 27)
+    "ZEEBE_BROKER_THREADS_CPUTHREADCOUNT": "1",
     "MANAGEMENT_ENDPOINTS_WEB_EXPOSURE_INCLUDE": "*",
     # later lines ask for these; 8.6 does not know them
     "CAMUNDA_DATA_SECONDARYSTORAGE_TYPE": "none",

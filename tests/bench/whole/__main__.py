@@ -102,8 +102,9 @@ def turns(options: WholeOptions) -> Iterator[tuple[int, str, Entrant]]:
 def _progress(way: Way) -> str:
     rate, cost = f"{way.claims_per_second:6.1f} claims/s", f"{way.worker_ms:6.1f} ms of the worker's CPU each"
     delay = "" if way.p50_ms is None else f", p50 {way.p50_ms:.0f} ms"
-    said = f"; warned: {way.said}" if way.said else ""
-    return f"{rate}, {cost}{delay}{said}   load {psutil.getloadavg()[0]:.1f}"
+    rounds = f", {way.sent_round:.2f} sent round" if way.sent_round else ""
+    said = f"; said: {way.said}" if way.said else ""
+    return f"{rate}, {cost}{delay}{rounds}{said}   load {psutil.getloadavg()[0]:.1f}"
 
 
 async def bench(options: WholeOptions, console: Console) -> Bench:
@@ -116,8 +117,8 @@ async def bench(options: WholeOptions, console: Console) -> Bench:
             tree = folder / "before"
             console.print(f"before: {unpack(options.before, tree)}")
             players["before"] = Reenvio("before", tree, embedded=not options.cluster)
-        here = await stack.enter_async_context(stage(folder, pinned=options.pin))
-        played = Bench(options, ours, Grounds(here, players, stack), console)
+        here = await stack.enter_async_context(stage(folder, pinned=options.pin, at_once=options.at_once))
+        played = Bench(options, ours, Grounds(here, players, stack, options.workers), console)
         await played.run()
         return played
 

@@ -23,6 +23,7 @@ class Grounds:
     stage: Stage
     players: Mapping[str, Contender]
     stack: AsyncExitStack
+    workers: int = 1
     _kept: dict[tuple[Entrant, str], Ground] = field(default_factory=dict)
     _numbers: "count[int]" = field(default_factory=count)
 
@@ -31,10 +32,10 @@ class Grounds:
         """A contender's turn on its ground."""
         contender = self.players[entrant.contender]
         if entrant.is_filled:
-            yield Turn(contender, await self._filled(entrant, kind), entrant)
+            yield Turn(contender, await self._filled(entrant, kind), entrant, self.workers)
             return
         async with contender.ground(self.stage, kind, self._name(entrant, kind)) as ground:
-            yield Turn(contender, ground, entrant)
+            yield Turn(contender, ground, entrant, self.workers)
 
     async def _filled(self, entrant: Entrant, kind: str) -> Ground:
         if (entrant, kind) not in self._kept:

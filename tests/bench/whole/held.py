@@ -19,7 +19,7 @@ from gateways.engine_clock import EngineClock
 from tests.bench.whole.meter import Meter, Reading, between
 from tests.bench.whole.program import ProgramError
 from tests.bench.whole.reenvio import Reenvio
-from tests.bench.whole.rounds import PATIENCE_SECONDS, Turn
+from tests.bench.whole.rounds import PATIENCE_SECONDS, THROWN, Turn
 from tests.bench.whole.stage import Files
 from tests.support.tiss_samples import PAYER
 
@@ -29,7 +29,6 @@ LEAP = timedelta(hours=13)
 """Past every timer of a held claim: the longest has twelve hours."""
 LEAP_SECONDS = 5.0
 """So long a move of the clock is watched at least."""
-THROWN = "error thrown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ async def held_claim(turn: Turn, reenvio: Reenvio, claims: int) -> HeldClaim:
     await reenvio.hold(ground, PAYER)
     worker, thrown = reenvio.worker(ground, files), await _thrown(turn)
     async with worker.running() as pid:
-        meter = turn.meter(pid, worker)
+        meter = turn.meter({pid: worker})
         await _held(turn, reenvio, first)
         await _leap(turn, meter, 1)  # what is loaded at the first of all jobs belongs to nobody
         alone = await _leap(turn, meter, 1)

@@ -5,27 +5,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.bench.cores import cpu_seconds
-from tests.bench.whole.watched import read_counts
+from tests.bench.whole.watched import COUNTED, read_counts
 
 Reading = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """The processes whose time is counted, and the worker's own counts; SQLite has no process."""
+    """The processes whose time is counted, and each worker's own counts; SQLite has no process."""
 
-    worker: int
+    workers: Mapping[int, Path]
     broker: int
     payer: int
     database: int | None
-    counts: Path
 
     def read(self) -> Reading:
-        """Processor milliseconds of each, and what the worker has counted."""
-        pids = {"worker_ms": self.worker, "broker_ms": self.broker, "payer_ms": self.payer}
+        """Processor milliseconds of each, and what the workers have counted."""
+        pids = {"broker_ms": self.broker, "payer_ms": self.payer}
         pids |= {"database_ms": self.database} if self.database else {}
         spent = {name: cpu_seconds(pid) * 1e3 for name, pid in pids.items()}
-        return spent | {name: float(number) for name, number in read_counts(self.counts).items()}
+        spent["worker_ms"] = sum(cpu_seconds(pid) for pid in self.workers) * 1e3
+        counted = [read_counts(file) for file in self.workers.values()]
+        return spent | {name: float(sum(one[name] for one in counted)) for name in COUNTED}
 
 
 def between(before: Reading, after: Reading) -> Reading:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tests.bench.options import positive
 from tests.bench.whole.rounds import Pace
+from tests.bench.whole.stage import AT_ONCE
 from tests.bench.whole.way import Entrant
 
 CLAIMS, ROUNDS, PACED, PER_SECOND, HELD = 600, 5, 100, 5.0, 300
@@ -30,6 +31,8 @@ class WholeOptions:
     profile: Path | None
     cluster: bool
     pin: bool
+    at_once: int
+    workers: int
     json_file: Path | None
 
     def entrants(self) -> Sequence[Entrant]:
@@ -62,6 +65,8 @@ def read_options(arguments: Sequence[str] | None = None) -> WholeOptions:
         profile=given.profile,
         cluster=given.cluster,
         pin=given.pin,
+        at_once=given.at_once,
+        workers=given.workers,
         json_file=given.json,
     )
 
@@ -80,6 +85,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_measurements(parser)
     add("--cluster", action="store_true", help="as a given cluster, with the wall's clock")
     add("--pin", action="store_true", help="the worker on one core, all others on another")
+    add("--at-once", type=positive, default=AT_ONCE, help=f"places that the payer has ({AT_ONCE})")
+    add("--workers", type=positive, default=1, help="worker processes side by side (1)")
     add("--json", type=Path, metavar="FILE", help="write every round's figures here")
     return parser
 

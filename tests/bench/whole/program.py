@@ -49,6 +49,11 @@ class Program:
         """The same program, which writes a profile where one is asked for."""
         return replace(self, profile=file)
 
+    def another(self, number: int) -> "Program":
+        """The same program beside it, with its own log and its own counts."""
+        log, counts = self.log.with_suffix(f".{number}.log"), self.counts
+        return replace(self, log=log, counts=counts and counts.with_name(f"{counts.name}-{number}"))
+
     async def run(self) -> float:
         """Run it to its end; the seconds it took."""
         began = perf_counter()
@@ -72,7 +77,7 @@ class Program:
         return lines[-1] if lines else "it said nothing"
 
     def lines(self) -> list[str]:
-        """What it wrote: with its logs at warnings, one line for each."""
+        """What it wrote, line by line."""
         return self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
 
     async def _start(self) -> asyncio.subprocess.Process:

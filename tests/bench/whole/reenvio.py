@@ -97,7 +97,7 @@ class Reenvio:
             "ENCRYPTION_KEYS": new_key("bench"),
             "PAYERS_FILE": str(stage.payers(home / "payers.toml")),
             "CLAIM_DEADLINE_HOURS": LONG_ENOUGH,
-            "LOG_LEVEL": "warning",
+            "LOG_LEVEL": "info",  # a job that is put off says so there
             "LOG_FORMAT": "json",
         }
 

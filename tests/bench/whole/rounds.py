@@ -7,10 +7,10 @@ in there, and one look's time of the worker's start at most.
 """
 
 import asyncio
-import json
 import os
 import signal
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,12 +22,13 @@ from tests.bench.figures import percentile
 from tests.bench.whole.contenders import Contender, Desk, Ground
 from tests.bench.whole.meter import Meter, Reading, between, per_claim
 from tests.bench.whole.program import Program, ProgramError
+from tests.bench.whole.said import Said, said_in
 from tests.bench.whole.stage import LOOK_SECONDS, Files, Stage
 from tests.bench.whole.way import Entrant, Way
 from tests.support.broker import JOB_EVENTS, StalledError, jobs_in
 
 PATIENCE_SECONDS, SLOWEST_PER_SECOND = 120.0, 2.0
-GIVEN_OUT = ("activated", "pushed")
+GIVEN_OUT, THROWN = ("activated", "pushed"), "error thrown"
 UNCOUNTED = 10
 """So many files before those whose time is taken: by then all is loaded and connected."""
 
@@ -42,11 +43,12 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A contender's turn on a ground."""
+    """A contender's turn on a ground, with so many workers side by side."""
 
     contender: Contender
     ground: Ground
     entrant: Entrant
+    workers: int = 1
 
     @property
     def stage(self) -> Stage:
@@ -70,32 +72,39 @@ class Turn:
         )
 
     async def _drained(self, files: Files, profile: Path | None) -> dict[str, Any]:
-        worker = self.contender.worker(self.ground, files)
-        before, given = await self.stage.arrivals(), await self._given_out()
-        done = await self.stage.broker.completed(self.ground.job_type)
-        async with worker.profiled(profile).running() as pid:
-            meter = self.meter(pid, worker)
+        workers, broker = self._workers(files, profile), self.stage.broker
+        before, given, thrown = await self.stage.arrivals(), await self._given_out(), await self._thrown()
+        done = await broker.completed(self.ground.job_type)
+        async with AsyncExitStack() as stack:
+            running = {await stack.enter_async_context(worker.running()): worker for worker in workers}
+            meter = self.meter(running)
             began, before_all = await self._last_without_jobs(meter, given)
             if profile:
-                os.kill(pid, signal.SIGUSR1)
-            ended = await self._completed(worker, done, files.count)
+                os.kill(next(iter(running)), signal.SIGUSR1)
+            ended = await self._completed(workers[0], done, files.count)
             spent = between(before_all, meter.read())
-        after = await self.stage.arrivals()
+        sent_round, after = await self._thrown() - thrown, await self.stage.arrivals()
         if after.taken - before.taken != files.count:
             raise ProgramError(f"the payer took {after.taken - before.taken} of {files.count} batches")
         return {
             "claims_per_second": files.count / (ended - began),
             "payer_requests": (after.requests - before.requests) / files.count,
-            "warnings": len(worker.lines()),
-            "said": ", ".join(sorted(set(map(event_of, worker.lines())))),
+            "sent_round": sent_round / files.count,
+            **_words(said_in(line for worker in workers for line in worker.lines()), files.count),
             **per_claim(spent, files.count),
         }
 
-    def meter(self, pid: int, worker: Program) -> Meter:
+    def _workers(self, files: Files, profile: Path | None) -> Sequence[Program]:
+        """So many of the contender's worker, each with its own log and counts; the first may be profiled."""
+        first = self.contender.worker(self.ground, files)
+        others = [first.another(number) for number in range(1, self.workers)]
+        return [first.profiled(profile), *others]
+
+    def meter(self, running: Mapping[int, Program]) -> Meter:
         """Of the processes that work in this turn."""
-        assert worker.counts is not None
+        counts = {pid: worker.counts for pid, worker in running.items() if worker.counts}
         broker, payer = self.stage.broker.engine.pid, self.stage.payer_pid
-        return Meter(pid, broker, payer, server(self.ground.url), worker.counts)
+        return Meter(counts, broker, payer, server(self.ground.url))
 
     async def delays(self, pace: Pace) -> Sequence[float]:
         """Seconds from each file, at the moment at which it is handed in, to its protocol."""
@@ -124,6 +133,9 @@ class Turn:
         metrics = await self.stage.broker.metrics(JOB_EVENTS)
         return sum(jobs_in(metrics, self.ground.job_type, action) for action in GIVEN_OUT)
 
+    async def _thrown(self) -> int:
+        return await self.stage.broker.jobs(self.ground.job_type, THROWN)
+
     async def _last_without_jobs(self, meter: Meter, given: int) -> tuple[float, Reading]:
         """The moment, and what was spent by then, before the worker had its first job."""
         last, deadline = (perf_counter(), meter.read()), monotonic() + PATIENCE_SECONDS
@@ -137,12 +149,8 @@ class Turn:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-def event_of(line: str) -> str:
-    """What a line of a log tells of: its event, or the line itself where it is no entry of ours."""
-    try:
-        return str(json.loads(line)["event"])
-    except (ValueError, KeyError, TypeError):
-        return line
+def _words(said: Said, claims: int) -> dict[str, Any]:
+    return {"warnings": said.warnings, "postponed": said.postponements / claims, "said": str(said)}
 
 
 async def _whole(desk: Desk, files: Files) -> Mapping[int, datetime]:

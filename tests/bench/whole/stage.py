@@ -61,6 +61,7 @@ class Stage:
     payer_pid: int
     cores: tuple[int, ...] | None
     _numbers: Iterator[int]
+    at_once: int = AT_ONCE
 
     def files(self, count: int) -> Files:
         """New files, whose numbers nobody has had."""
@@ -103,18 +104,18 @@ class Stage:
     def _payer(self, payer: str) -> str:
         return (
             f'[payers.{payer}]\nendpoint = "{self.payer_url.replace(PAYER, payer)}"\nversion = "4.03.00"\n'
-            f"requests_per_minute = {PER_MINUTE}\nat_once = {AT_ONCE}\n"
+            f"requests_per_minute = {PER_MINUTE}\nat_once = {self.at_once}\n"
         )
 
 
 @asynccontextmanager
-async def stage(folder: Path, *, pinned: bool) -> AsyncIterator[Stage]:
-    """Broker and payer, each a process of its own."""
+async def stage(folder: Path, *, pinned: bool, at_once: int = AT_ONCE) -> AsyncIterator[Stage]:
+    """Broker and payer, each a process of its own; the payer has so many places."""
     async with bench_broker(SilentReporter()) as broker, _payer(folder) as (url, pid):
         for other in (broker.engine.pid, pid, os.getpid()) if pinned else ():
             pin(other, OTHER_CORES)
         cores = WORKER_CORES if pinned else None
-        yield Stage(folder, broker, url, pid, cores, itertools.count(1))
+        yield Stage(folder, broker, url, pid, cores, itertools.count(1), at_once)
 
 
 @asynccontextmanager

@@ -25,7 +25,8 @@ class Entrant:
 class Way:
     """The figures of a round, most of them per claim; None where nobody can tell.
 
-    `said` names what the worker warned of.
+    `said` names what the workers warned of, and why they put jobs off. `sent_round` is how often a claim was
+    told to come again by the engine's timer.
     """
 
     entrant: Entrant
@@ -40,6 +41,8 @@ class Way:
     http_calls: float
     payer_requests: float
     warnings: int
+    sent_round: float = 0.0
+    postponed: float = 0.0
     said: str = ""
     files_per_second: float | None = None
     database_ms: float | None = None
@@ -60,6 +63,8 @@ ROWS = {
     "transactions that only read": "looks",
     "HTTP calls per claim": "http_calls",
     "of them at the payer": "payer_requests",
+    "sent round per claim": "sent_round",
+    "jobs postponed per claim": "postponed",
     "warnings of the worker": "warnings",
 }
 """What a table says, and from which figure of a way."""

@@ -31,6 +31,11 @@ SPECIAL: Mapping[str, Callable[[int], object]] = {
     "first_rounds.given_up": lambda n: None if n % 20 else "RETRIES",
     "kpi_snapshots.kpi": lambda _: "success_after_retry",
     "kpi_snapshots.frequency": lambda n: "week" if n % 2 else "day",
+    "bulk_orders.state": lambda n: "DONE" if n % 100 else "RUNNING",
+    "bulk_orders.action": lambda _: "RESEND",
+    "bulk_items.bulk_id": lambda n: n // 20,
+    "bulk_items.state": lambda n: "DONE" if n % 100 else "PENDING",
+    "bulk_items.why": lambda _: None,
     "audit_anchors.day": lambda n: (NOW - timedelta(days=2_000 + n)).date(),
 }
 USUAL: Mapping[type, Callable[[int], object]] = {

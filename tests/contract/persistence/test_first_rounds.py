@@ -1,12 +1,19 @@
 """First rounds are kept with each decision and answer as they would be made anew from all of them."""
 
-from datetime import datetime
+from datetime import UTC, datetime
+
+from sqlalchemy import update
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.claim_state import ClaimState
+from domain.kpis.definitions import KpiName
+from domain.kpis.periods import day_of
 from domain.kpis.rounds import FirstRound, GivenUp, NumberedSend
+from domain.kpis.tally import KpiTally
 from persistence.repositories.attempts import AttemptResult
 from persistence.repositories.first_rounds import TakenSend
 from persistence.store import Store
+from persistence.tables import first_rounds
 from tests.support.builders import CLAIM, NOW, REFUSAL, draft, later
 
 
@@ -44,6 +51,43 @@ async def test_a_claim_that_a_retry_saves_is_recovered(store: Store) -> None:
     assert found.recovery.retries_sent == 2
     assert found.recovery.since_failure_us == (30 * 60 + 1) * 1_000_000
     assert found.recovery.since_send_us == (30 * 60 + 6) * 1_000_000
+
+
+async def test_a_clock_that_was_set_back_spoils_no_kpi(store: Store) -> None:
+    ahead = later(hours=3)
+    await send(store, "FAILED", ahead)
+    await store.record(draft(now=ahead))
+    await send(store, "FAILED", later(minutes=10))
+    await store.record(draft(now=later(minutes=11), count=1))
+    await send(store, "ACCEPTED", later(minutes=30))
+    found = await kept(store)
+    assert found is not None
+    assert found.recovery is not None
+    assert (found.first_failed_at, found.recovery.retries_sent) == (ahead, 2)
+    tally, middle = await counted(store)
+    assert (tally.recovered, tally.untimed, tally.since_failure_us, middle) == (1, 1, 0, None)
+
+
+async def test_times_that_an_earlier_version_kept_below_zero_are_left_out(
+    store: Store, database: AsyncEngine
+) -> None:
+    await send(store, "FAILED", later(seconds=-5))
+    await store.record(draft(now=NOW))
+    await send(store, "ACCEPTED", later(minutes=30))
+    async with database.begin() as connection:
+        await connection.execute(update(first_rounds).values(since_failure_us=-7, since_send_us=3))
+    tally, middle = await counted(store)
+    assert (tally.recovered, tally.untimed, tally.since_send_us, middle) == (1, 1, 0, None)
+    async with store.reading() as tx:
+        [behind] = await tx.kpis.behind(KpiName.TIME_TO_SUCCESS, day_of(NOW.date(), UTC), None, 10)
+        by_payer = await tx.kpis.by_payer(day_of(NOW.date(), UTC))
+    assert (behind.counts, behind.is_timed) == (False, False)
+    assert by_payer["p1"].middle_us is None
+
+
+async def counted(store: Store) -> tuple[KpiTally, tuple[int, int] | None]:
+    found = await store.look(lambda tx: tx.kpis.counted(day_of(NOW.date(), UTC)))
+    return found.tally, found.middle_us
 
 
 async def test_a_claim_given_up_and_saved_after_a_review_stays_given_up(store: Store) -> None:

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from domain.kpis.definitions import KPIS
+from domain.kpis.definitions import KPIS, KpiName
 from domain.kpis.periods import Frequency, Period, period_of
 from domain.kpis.tally import Counted, KpiTally
 from persistence.store import Store
@@ -91,6 +91,32 @@ async def test_the_claims_behind_a_number_are_as_many_as_it_says(history: Store)
                 assert sum(one.counts for one in behind) == kpi.measure(counted).numerator, kpi.name
 
 
+async def test_the_claims_behind_a_number_say_how_many_retries_were_sent(
+    history: Store, told: list[Story]
+) -> None:
+    known = {story.claim_id: story for story in told}
+    whole = Period(BEGIN.date(), (BEGIN + timedelta(days=2 * DAYS)).date(), ZoneInfo(ZONE))
+    async with history.reading() as tx:
+        behind = await tx.kpis.behind(KpiName.PERMANENT_ERRORS, whole, None, 10_000)
+        lost = await tx.kpis.behind(KpiName.LOST_CLAIMS, whole, None, 10_000)
+    assert [one.retries_sent for one in lost if one.counts] == [5] * sum(one.counts for one in lost)
+    assert any(one.counts for one in lost)
+    assert [one.retries_sent for one in behind] == [first_retries(known[one.claim_id]) for one in behind]
+
+
+def first_retries(story: Story) -> int | None:
+    """Sends after the first failure and before the claim was given up, or up to the one that was taken."""
+    taken = next(
+        (n for n, one in enumerate(story.sent) if one.outcome == "ACCEPTED" and not one.undone), None
+    )
+    end = next((one.at for one in story.decided if one.end), None)
+    is_saved = taken is not None and (end is None or story.sent[taken].started < end)
+    sends = story.sent[: taken + 1] if taken is not None and is_saved else story.sent
+    if story.payer is None:
+        return None
+    return sum(one.started > story.decided[0].at and (end is None or one.started < end) for one in sends)
+
+
 async def test_recovered_by_people_is_not_a_first_send_whose_answer_came_late(
     store: Store, database: AsyncEngine
 ) -> None:
@@ -149,23 +175,37 @@ async def test_a_snapshot_taken_twice_is_one_and_a_later_acceptance_changes_it(
 ) -> None:
     now, zone = BEGIN + timedelta(days=20), ZoneInfo(ZONE)
     assert await take_snapshot(history, zone, now) == await take_snapshot(history, zone, now)
-    before = {one.kpi: one for one in await history.look(lambda tx: tx.kpi_snapshots.latest())}
+    before = {one.kpi: one for one in await history.look(lambda tx: tx.kpi_snapshots.latest(now=NOW))}
     assert len(before) == len(KPIS)
     late = Story("CLM-999-1", PAYERS[0], "ACCEPTED")
     late.decided, late.sent = _one_retry(now - timedelta(days=1, hours=1))
     await keep(database, [late])
     await take_snapshot(history, zone, now + timedelta(minutes=1))
-    after = {one.kpi: one for one in await history.look(lambda tx: tx.kpi_snapshots.latest())}
+    after = {one.kpi: one for one in await history.look(lambda tx: tx.kpi_snapshots.latest(now=NOW))}
     success = KPIS[0].name
     assert after[success].measure.numerator == before[success].measure.numerator + 1
     assert after[success].first_day == before[success].first_day
 
 
+async def test_what_clocks_that_were_ahead_have_counted_is_not_the_latest_and_goes(history: Store) -> None:
+    now, zone = BEGIN + timedelta(days=20), ZoneInfo(ZONE)
+    await take_snapshot(history, zone, now)
+    right = await history.look(lambda tx: tx.kpi_snapshots.latest(now=now))
+    await take_snapshot(history, zone, now + timedelta(days=40))
+    assert set(await history.look(lambda tx: tx.kpi_snapshots.latest(now=now))) == set(right)
+    assert await history.look(lambda tx: tx.kpi_snapshots.last_taken_at(now=now)) == now
+    await take_snapshot(history, zone, later := now + timedelta(minutes=10))
+    far = now + timedelta(days=400)
+    assert await history.look(lambda tx: tx.kpi_snapshots.last_taken_at(now=far)) == later
+    latest = await history.look(lambda tx: tx.kpi_snapshots.latest(now=far))
+    assert {(one.kpi, one.first_day) for one in latest} == {(one.kpi, one.first_day) for one in right}
+
+
 async def test_gauges_are_read_from_the_latest_snapshot_with_both_rules_targets(history: Store) -> None:
     now = BEGIN + timedelta(days=20)
     await take_snapshot(history, ZoneInfo(ZONE), now)
-    readings = await history.look(lambda tx: tx.kpi_snapshots.readings())
-    latest = {one.kpi: one for one in await history.look(lambda tx: tx.kpi_snapshots.latest())}
+    readings = await history.look(lambda tx: tx.kpi_snapshots.readings(now=NOW))
+    latest = {one.kpi: one for one in await history.look(lambda tx: tx.kpi_snapshots.latest(now=NOW))}
     values_of = {
         (one.labels["kpi"], one.labels["rule"]): one.value for one in readings if one.metric == "reenvio_kpi"
     }

@@ -11,19 +11,31 @@ import pytest
 from sqlalchemy import Connection, event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from domain.access import Role
 from domain.claim_state import ClaimState
-from domain.kpis.periods import Span, day_of
+from domain.kpis.definitions import KpiName
+from domain.kpis.periods import Frequency, Span, day_of
 from domain.kpis.rounds import NumberedSend
+from domain.mail.limits import MailMeter
 from domain.payer_status import PayerStatus
 from domain.retention import Periods
 from domain.slots import Slot
 from domain.standing import Late, StandingKind
 from persistence.audit.rejections import Rejection
+from persistence.repositories.claim_lists import (
+    AskedPage,
+    ClaimFilter,
+    ListedState,
+    ListOrder,
+    ListPlace,
+)
 from persistence.repositories.claims import ClaimRow, Wanted
 from persistence.repositories.dead_letters import LetterPlace, WantedLetters
 from persistence.repositories.first_rounds import TakenSend
 from persistence.repositories.guides import SoughtGuides
 from persistence.repositories.idempotency import OperationKey, OperationStatus, OperationTerms
+from persistence.repositories.people_sessions import NewSession
+from persistence.repositories.review_desk import INCIDENT, DeskFilter, DeskPlace
 from persistence.repositories.standstills import LatePage
 from persistence.retention import AREAS
 from persistence.store import Store, Transaction
@@ -42,6 +54,8 @@ KEY = OperationKey("1", "Task", "submit_claim", {})
 REJECTION = Rejection(7, 1, CLAIM, "RN-BIL-004", "BIL-004-V5", "Variable retryCount", NOW)
 A_DAY = day_of(NOW.date(), UTC)
 TAKEN = TakenSend(CLAIM, (NumberedSend(1, LONG_AGO), NumberedSend(2, later(days=1))), later(days=2))
+SESSION = NewSession("new", 7, "csrf", later(hours=8))
+GROUP = DeskFilter(team="v7", reason="PERMANENT_ERROR", category="v7", entry="v7", payer_id="p7")
 TERMS = OperationTerms(lease=later(minutes=4) - NOW)
 SMALL = {
     "audit_anchors", "audit_permits", "legal_holds", "leases", "mail_lanes", "policies", "error_statistics",
@@ -85,6 +99,7 @@ HOT: dict[str, Work] = {
     "sends": lambda tx: tx.attempts.count(CLAIM),
     "undo": lambda tx: tx.attempts.undo(CLAIM, before=3, now=NOW),
     "lock claims": lambda tx: tx.claims.lock_all([CLAIM, "CLM-0-0"]),
+    "lock free claims": lambda tx: tx.claims.lock_free([CLAIM, "CLM-0-0"]),
     "files": lambda tx: tx.payloads.find_all([CLAIM, "CLM-0-0"]),
     "known operations": lambda tx: tx.idempotency.known([KEY.text, "other"], TERMS, now=NOW),
     "sends under way": lambda tx: tx.payers.sends_under_way([CLAIM, "CLM-0-0"], now=NOW),
@@ -118,8 +133,11 @@ HOT: dict[str, Work] = {
     "lane of a company": lambda tx: tx.mail_lanes.assign("v7", 64, now=NOW),
     "lock paces": lambda tx: tx.mail_paces.lock(["v7", "v8"], now=NOW),
     "mails under way": lambda tx: tx.mail_paces.under_way("v7", now=NOW, longest=later(minutes=5) - NOW),
-    "mails ended": lambda tx: tx.mail_paces.ended(["v7", "v8"]),
-    "forget permits": lambda tx: tx.mail_paces.forget(before=LONG_AGO, limit=10),
+    "paces": lambda tx: tx.mail_paces.find(["v7", "v8"], now=NOW),
+    "save paces": lambda tx: tx.mail_paces.save([MailMeter("v7", NOW), MailMeter("v8", NOW)]),
+    "forget paces": lambda tx: tx.mail_paces.forget(before=LONG_AGO, limit=10),
+    "sharers of lanes": lambda tx: tx.mail_lanes.sharers(),
+    "forget figures of turns": lambda tx: tx.tenant_figures.forget(before=LONG_AGO),
     "claimed protocol": lambda tx: tx.attempts.claimed_protocol(CLAIM),
     "expired": lambda tx: tx.idempotency.delete_expired(NOW, 10),
     "mail": lambda tx: tx.mails.find("v7"),
@@ -155,8 +173,8 @@ HOT: dict[str, Work] = {
     "kpis of a payer": lambda tx: tx.kpis.counted(A_DAY, "p7"),
     "kpis by payer": lambda tx: tx.kpis.by_payer(A_DAY),
     "last upkeep": lambda tx: tx.upkeep_runs.last(),
-    "last snapshot": lambda tx: tx.kpi_snapshots.last_taken_at(),
-    "latest kpis": lambda tx: tx.kpi_snapshots.latest(),
+    "last snapshot": lambda tx: tx.kpi_snapshots.last_taken_at(now=NOW),
+    "latest kpis": lambda tx: tx.kpi_snapshots.latest(now=NOW),
     "permanent errors": lambda tx: tx.control_reports.permanent(A_DAY, 10),
     "exhausted claims": lambda tx: tx.control_reports.exhausted(A_DAY, 10),
     "failures by category": lambda tx: tx.control_reports.by_category(A_DAY),
@@ -165,12 +183,80 @@ HOT: dict[str, Work] = {
     "expired dead letters": lambda tx: tx.dead_letters.expired(LONG_AGO, 10),
     "open claims": lambda tx: tx.figures.claims_in([ClaimState.SUBMITTING, ClaimState.FAILED]),
     "first rounds of late": lambda tx: tx.kpis.tally(Span(later(days=-1), NOW)),
+    "new orders": lambda tx: tx.orders.newest(10),
+    "incidents of a payer": lambda tx: tx.incidents.count("p"),
+    "open incidents": lambda tx: tx.incidents.by_type(),
     "payers' figures": lambda tx: tx.figures.payers(NOW),
-    "waiting mail": lambda tx: tx.figures.waiting_mail(),
+    "waiting mail": lambda tx: tx.mails.pending(),
     "mails of late": lambda tx: tx.figures.mails_since(later(days=-1)),
+    "companies by mail": lambda tx: tx.figures.mails_by_company(later(days=-7), 20),
     "ages of dead letters": lambda tx: tx.figures.letter_ages(NOW, [LONG_AGO, NOW]),
     "retries of late": lambda tx: tx.figures.scheduled_retries(later(days=-1), 10),
     "schedules": lambda tx: tx.policies.schedules(["v7"]),
+    "reviews by cause": lambda tx: tx.overview.in_review(),
+    "claims on incidents": lambda tx: tx.overview.on_incidents(),
+    "coming sends": lambda tx: tx.overview.coming([NOW, later(hours=1)]),
+    "claims on their way": lambda tx: tx.overview.going([ClaimState.RECEIVED, ClaimState.FAILED]),
+    "kpis of a month": lambda tx: tx.kpi_snapshots.since(later(days=-30).date()),
+    "orders about a claim": lambda tx: tx.orders.about_claim(CLAIM),
+    "seal of a claim": lambda tx: tx.audit.seal_of(CLAIM),
+    "policies of decisions": lambda tx: tx.policies.by_version(["v7"]),
+    "person": lambda tx: tx.people.find("v7"),
+    "payers' moves": lambda tx: tx.payer_traffic.moves(later(days=-7)),
+    "a payer's moves": lambda tx: tx.payer_traffic.moves(later(days=-7), "p7"),
+    "answers of late": lambda tx: tx.payer_traffic.answers(later(days=-1), NOW),
+    "failures of a payer": lambda tx: tx.payer_traffic.failures(later(days=-1), "p7"),
+    "slots of a payer": lambda tx: tx.payer_traffic.with_slot("p7"),
+    "orders about a payer": lambda tx: tx.orders.about_payer("p7", 10),
+    "mails of reports": lambda tx: tx.mails.find_all(["v7", "v8"]),
+    "number without room": lambda tx: tx.mails.count_without_room(),
+    "pending mails": lambda tx: tx.mails.pending(),
+    "codes of dead letters": lambda tx: tx.dead_letters.by_code(),
+    "companies of dead letters": lambda tx: tx.dead_letters.by_company(),
+    "kpis of a period": lambda tx: tx.kpi_snapshots.of_period(Frequency.DAILY, NOW.date()),
+    "claims behind a kpi": lambda tx: tx.kpis.behind(KpiName.EXHAUSTED, A_DAY, None, 10),
+    "claims behind a payer's kpi": lambda tx: tx.kpis.behind(KpiName.EXHAUSTED, A_DAY, "p7", 10),
+    "a trail's end": lambda tx: tx.audit.trail_of(CLAIM, 10),
+    "roles": lambda tx: tx.people.set_roles(7, {Role.VIEWER}),
+    "session": lambda tx: tx.people_sessions.find("v7", now=LONG_AGO),
+    "session begins": lambda tx: tx.people_sessions.begin(SESSION, now=LONG_AGO),
+    "session seen": lambda tx: tx.people_sessions.seen("v7", now=NOW),
+    "sessions end": lambda tx: tx.people_sessions.end_all(7),
+    "link": lambda tx: tx.people_sessions.spend_link("v7", now=LONG_AGO),
+    "login tried": lambda tx: tx.login_trials.count(["v7"], now=NOW, since=LONG_AGO),
+    "claims held": lambda tx: tx.overview.held(),
+    "review groups": lambda tx: tx.review_desk.groups(),
+    "incidents by payer": lambda tx: tx.review_desk.incidents(),
+    "group, first page": lambda tx: tx.review_desk.page(GROUP, 50, None),
+    "group, next": lambda tx: tx.review_desk.page(GROUP, 50, DeskPlace(LONG_AGO, CLAIM)),
+    "group's number": lambda tx: tx.review_desk.count(GROUP),
+    "group as a whole": lambda tx: tx.review_desk.selected(GROUP, 10_001),
+    "incidents as a whole": lambda tx: tx.review_desk.selected(DeskFilter(reason=INCIDENT), 10_001),
+    "open review": lambda tx: tx.review_desk.open_review(CLAIM),
+    "assignees": lambda tx: tx.review_desk.assignees([CLAIM]),
+    "orders going on": lambda tx: tx.bulk_orders.going_on(),
+    "newest orders about many": lambda tx: tx.bulk_orders.newest(50),
+    "next items": lambda tx: tx.bulk_orders.take(7, now=NOW, limit=16),
+    "items left": lambda tx: tx.bulk_orders.open_claims(7),
+    "progress": lambda tx: tx.bulk_orders.progress(7),
+    "login forgiven": lambda tx: tx.login_trials.forgive(["v7", "v8"], since=LONG_AGO),
+} | {
+    f"list {name}, {page}": lambda tx, wanted=wanted, order=order, after=after: tx.claim_lists.page(
+        wanted, AskedPage(order, 50, after)
+    )
+    for name, wanted, order in (
+        ("newest", ClaimFilter(), ListOrder.NEWEST),
+        ("in review", ClaimFilter(ListedState.REVIEW), ListOrder.NEWEST),
+        ("of a team", ClaimFilter(ListedState.REVIEW, team="v7"), ListOrder.NEWEST),
+        ("of a cause", ClaimFilter(ListedState.REVIEW, category="v7"), ListOrder.NEWEST),
+        ("held", ClaimFilter(ListedState.HELD), ListOrder.NEWEST),
+        ("on incidents", ClaimFilter(ListedState.INCIDENT), ListOrder.NEWEST),
+        ("of a payer", ClaimFilter(payer_id="p7"), ListOrder.NEWEST),
+        ("by text", ClaimFilter(text="v7"), ListOrder.NEWEST),
+        ("by deadline", ClaimFilter(), ListOrder.DEADLINE),
+        ("at risk", ClaimFilter(due_before=LONG_AGO), ListOrder.DEADLINE),
+    )
+    for page, after in (("first page", None), ("next", ListPlace(LONG_AGO, CLAIM)))
 } | {
     f"remove {area.name}": lambda tx, area=area: tx.expired.remove(area, Periods(), now=NOW, limit=10)
     for area in AREAS
@@ -213,13 +299,46 @@ READ_IN_ORDER = {
     "dead letters": {"ix_dead_letters_moved_at"},
     "oldest dead letter": {"ix_dead_letters_moved_at"},
     "payers' figures": {"payer_status", "pk_payer_status", "sqlite_autoindex_payer_status_1"},
+    "new orders": {"operator_orders", "pk_operator_orders"},
+    "incidents of a payer": {"ix_claims_incident"},
+    "open incidents": {"ix_claims_incident"},
     "waiting mail": {"ix_mails_waiting", "ix_mails_expires_at"},
+    "sharers of lanes": {"ix_mails_waiting", "ix_mails_expires_at"},
     "ages of dead letters": {"ix_dead_letters_moved_at", "dead_letters"},
+    "list newest, first page": {"ix_claims_created_at"},
+    "list newest, next": {"ix_claims_created_at"},
+    "list by deadline, first page": {"ix_claims_deadline", "ix_claims_created_at"},
+    "list by deadline, next": {"ix_claims_deadline", "ix_claims_created_at"},
+    "claims held": {"payer_waits", "payer_status"},
+    "incidents by payer": {"ix_claims_incident"},
+    "incidents as a whole": {"ix_claims_incident"},
+    "orders going on": {"ix_bulk_orders_state", "bulk_orders", "pk_bulk_orders"},
+    "newest orders about many": {"bulk_orders", "pk_bulk_orders"},
+    "remove who has which review": {"review_assignees"},  # so narrow that a few pages hold all of them
+    "claims on incidents": {"ix_claims_incident"},
+    "list on incidents, first page": {"ix_claims_incident"},
+    "list on incidents, next": {"ix_claims_incident"},
+    "open claims": {"ix_claims_deadline"},
+    "claims on their way": {"ix_claims_deadline"},
+    "late job, first page": {"ix_claims_deadline"},
+    "late job, next": {"ix_claims_deadline"},
+    "coming sends": {"payer_waits"},
+    "list held, first page": {"payer_waits"},
+    "list held, next": {"payer_waits"},
+    "list by text, first page": {"anon_1", "anon_2", "anon_3"},  # the few that three indexes have found
+    "list by text, next": {"anon_1", "anon_2", "anon_3"},
+    "payers' moves": {"ix_outbox_payer_changes"},
+    "a payer's moves": {"ix_outbox_payer_changes"},
+    "number without room": {"ix_mails_no_room"},
+    "pending mails": {"ix_mails_waiting", "ix_mails_expires_at", "ix_mails_not_started"},
+    "codes of dead letters": {"ix_dead_letters_code", "dead_letters"},
+    "companies of dead letters": {"ix_dead_letters_company_id", "dead_letters"},
     "kpis by payer": {"anon_1"},  # the rows of its day, which an index has found
 }
 """Indexes that may be read from their end: they hold nothing else, or the query stops after a few rows.
 
-There are as many payers as a hospital has, and 10,000 dead letters at most.
+There are as many payers as a hospital has, and 10,000 dead letters at most; `ix_claims_deadline` holds open
+claims, `ix_claims_incident` those on an incident, `payer_waits` those that wait for their payer: no other.
 """
 INDEXES = {
     "pending": "ix_claims_state",

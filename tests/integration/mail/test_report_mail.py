@@ -106,6 +106,47 @@ async def test_days_that_nobody_reported_are_made_good(store: Store) -> None:
         assert await stage.run("send-reports") == Complete({"processedCount": 3 * 3})
 
 
+async def reported(stage: MailStage, day: str) -> list[str]:
+    """What data analysis was told about a day, in the order of its mails."""
+    await arrived(stage)
+    told = [one for one in stage.mailbox.arrived if one.to == ("data@hospital.example",)]
+    return [
+        text
+        for one in told
+        if (text := str(one.message["Subject"])).startswith(f"Erros permanentes em {day}")
+    ]
+
+
+async def test_a_report_that_a_clock_ahead_has_made_is_made_anew_when_its_day_is_over(store: Store) -> None:
+    ahead = timedelta(days=3, hours=14)
+    async with mail_stage(store, Mailbox(), recipients=ALL) as stage:
+        stage.clock.pass_by(ahead)
+        await stage.run("send-reports")  # of the 14th, which nobody has seen yet
+        assert await reported(stage, "14/01/2026") == ["Erros permanentes em 14/01/2026: 0"]
+        stage.clock.pass_by(-ahead)
+        await store.record(draft("CLM-7-1", error=REFUSAL, now=NOW + timedelta(days=2)))
+        for _ in range(4):
+            stage.clock.pass_by(timedelta(days=1))
+            await stage.run("send-reports")
+            assert await stage.run("send-reports") == Complete({"processedCount": 0})
+            again = await reported(stage, "14/01/2026")
+    assert sorted(again) == ["Erros permanentes em 14/01/2026: 0", "Erros permanentes em 14/01/2026: 1"]
+
+
+async def test_a_report_of_a_day_that_was_over_by_a_clock_ahead_alone_is_made_anew(store: Store) -> None:
+    async with mail_stage(store, Mailbox(), recipients=ALL) as stage:
+        await stage.run("send-reports")
+        stage.clock.pass_by(timedelta(days=2))
+        await stage.run("send-reports")  # of the 12th, which lasts on
+        stage.clock.pass_by(timedelta(days=-2))
+        await store.record(draft("CLM-7-1", error=REFUSAL, now=NOW + timedelta(hours=1)))
+        stage.clock.pass_by(timedelta(days=1))
+        await stage.run("send-reports")
+        assert await stage.run("send-reports") == Complete({"processedCount": 0})
+        told = await reported(stage, "12/01/2026")
+    assert sorted(told) == ["Erros permanentes em 12/01/2026: 0", "Erros permanentes em 12/01/2026: 1"]
+
+
 async def test_tables_come_as_text_and_as_html(store: Store) -> None:
     await store.record(draft("CLM-7-1", error=REFUSAL, now=YESTERDAY))
     async with mail_stage(store, Mailbox(), recipients=ALL) as stage:

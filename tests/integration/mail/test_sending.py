@@ -2,7 +2,7 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -14,12 +14,15 @@ from domain.mail.mail import MAIL_LIFE, MailContent, MailState, outbox_id
 from domain.mail.retry import PROFILES, wait_after
 from domain.mail.sending import MailNotSent
 from domain.redaction import redact
+from domain.standing import HeldJob
 from gateways.practice.mail_server import DropMail, Mailbox, MailStep, Reply, StallMail, TakeInSilence
 from persistence.repositories.mails import mail_context
-from persistence.store import Store
+from persistence.store import Store, Transaction
+from tests.support.builders import NOW
 from tests.support.mail_stage import MailStage, mail_stage
 from tests.support.mails import CIPHER, CONTENT, a_mail, fill_dead_letters
 from tests.support.patients import dump
+from workers.mail.sending import TEXT_AWAITED, MailHeld
 from workers.runtime.outcome import Complete, Incident, Outcome, Postpone, Throw
 
 SENT = Complete({"emailStatus": "SENT"})
@@ -66,6 +69,53 @@ async def test_a_notice_is_queued_with_its_journal_line_started_and_sent(store: 
         async with store.reading() as tx:
             [line] = await tx.journal.of_claim("CLM-001-1")
         assert (line.event, line.detail) == ("notified", "BILLING_MANAGEMENT")
+
+
+async def test_a_notice_belongs_to_the_company_that_its_process_names(store: Store) -> None:
+    headers = {"recipientGroup": "BILLING_MANAGEMENT", "template": "permanent-error"}
+    async with mail_stage(store, Mailbox()) as stage:
+        processes: list[dict[str, str | None]] = [{"companyId": "clinic-7"}, {}, {"companyId": None}]
+        for key, named in enumerate(processes, start=1):
+            await stage.run("notify", key=key, headers=headers, claimId="CLM-001-1", **named)
+        assert [one.variables["companyId"] for one in stage.engine.messages] == [
+            "clinic-7", "company-1", "company-1"
+        ]  # fmt: skip
+        mail = await stage.found(MAIL)
+        assert (mail.company_id, mail.lane) == ("clinic-7", "0")
+
+
+@pytest.mark.parametrize("named", [42, "", "a b", "x" * 65, {"id": "a"}, "529.982.247-25"])
+async def test_a_company_named_in_another_way_holds_no_claim_up(store: Store, named: object) -> None:
+    headers = {"recipientGroup": "BILLING_MANAGEMENT", "template": "permanent-error"}
+    async with mail_stage(store, Mailbox()) as stage:
+        with capture_logs() as lines:
+            done = await stage.run("notify", headers=headers, claimId="CLM-001-1", companyId=named)
+        assert done == Complete()
+        assert (await stage.found(MAIL)).company_id == "company-1"
+        [told] = [line for line in lines if line["event"] == "notice_company_unfit"]
+        assert str(named) not in told["why"] or named == ""
+
+
+async def test_a_mail_that_a_limit_holds_waits_in_the_engine_and_spends_no_attempt(store: Store) -> None:
+    full = [timedelta(seconds=7)]
+
+    async def admit(_tx: Transaction, company_id: str, _now: datetime) -> timedelta | None:
+        assert company_id == "company-1"
+        return full.pop() if full else None
+
+    async with mail_stage(store, Mailbox(), admit=admit) as stage:
+        await stage.notify()
+        held = HeldJob(42, 3, NOW + timedelta(minutes=1))
+        assert await stage.mail.sender.attempt(MAIL, held) == MailHeld(timedelta(seconds=7))
+        mail = await stage.found(MAIL)
+        assert (mail.attempts, mail.sending_until, mail.last_failure_code) == (0, None, None)
+        assert (mail.job_key, mail.job_until) == (42, held.until + timedelta(seconds=7))
+        full.append(timedelta(seconds=3))
+        held_back = await stage.send(MAIL)
+        assert isinstance(held_back, Postpone)
+        assert held_back.backoff == timedelta(seconds=3)
+        assert await stage.send(MAIL) == SENT
+        assert len(stage.mailbox.arrived) == 1
 
 
 async def test_a_notify_job_that_is_delivered_again_queues_one_mail(store: Store) -> None:
@@ -265,8 +315,23 @@ async def test_a_mail_without_text_or_recipient_is_dead_lettered_with_that_reaso
 ) -> None:
     async with mail_stage(store, Mailbox()) as stage:
         await stage.add(a_mail(content=content))
+        stage.clock.pass_by(TEXT_AWAITED)
         assert isinstance(await stage.send(a_mail().outbox_id), Throw)
         assert (await stage.found(a_mail().outbox_id)).last_failure_code == code
+
+
+async def test_a_text_of_a_newer_version_waits_for_a_worker_that_has_it_and_spends_no_attempt(
+    store: Store,
+) -> None:
+    newer = replace(CONTENT, template="of-a-newer-version")
+    async with mail_stage(store, Mailbox()) as stage:
+        await stage.add(a_mail(content=newer))
+        stage.clock.pass_by(TEXT_AWAITED - timedelta(seconds=1))
+        held = await stage.send(a_mail().outbox_id)
+        assert isinstance(held, Postpone)
+        assert "A newer one may have it" in held.message
+        kept = await stage.found(a_mail().outbox_id)
+        assert (kept.state, kept.attempts, kept.last_failure_code) == (MailState.PENDING, 0, None)
 
 
 async def test_an_unknown_mail_is_an_incident(store: Store) -> None:

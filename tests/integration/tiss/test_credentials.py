@@ -17,10 +17,8 @@ from gateways.practice.simulator.server import simulated_payers
 from persistence.store import Store
 from persistence.tables import submission_attempts as attempts
 from tests.integration.tiss.sender import CLAIMS
-from tests.support.databases import database, kind, postgres, postgres_url, store, url
 from tests.support.tiss_samples import LOGIN, PAYER
 
-__all__ = ["database", "kind", "postgres", "postgres_url", "store", "url"]
 LOCKOUT = 5
 
 

@@ -1,11 +1,14 @@
 """A gateway that takes messages, forgets none by itself, and can be closed."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, NoReturn
 
 import grpc
 from pyzeebe.proto.gateway_pb2 import (
+    DeployResourceRequest,
+    DeployResourceResponse,
     ModifyProcessInstanceRequest,
     PublishMessageRequest,
     PublishMessageResponse,
@@ -18,20 +21,24 @@ HOST = "127.0.0.1"
 class MessageBroker(GatewayServicer):
     """Takes each message once while it is kept, as Zeebe does.
 
-    `is_open` False refuses all, `crowded` the next few.
+    `is_open` False refuses all, `crowded` the next few; while it `hangs` it answers nobody.
     """
 
     def __init__(self) -> None:
         self.taken: list[PublishMessageRequest] = []
         self.kept: set[tuple[str, str, str]] = set()
         self.is_open = True
+        self.hangs = False
         self.crowded = 0
+        self.deployments = self.slow_deployments = 0
         self.address = ""
 
     async def PublishMessage(  # noqa: N802
         self, request: PublishMessageRequest, context: Any
     ) -> PublishMessageResponse:
         """Take a message, or say why not."""
+        if self.hangs:
+            await asyncio.Event().wait()
         if not self.is_open:
             await context.abort(grpc.StatusCode.UNAVAILABLE, "closed")
         if self.crowded > 0:
@@ -44,6 +51,15 @@ class MessageBroker(GatewayServicer):
         if request.timeToLive > 0:
             self.kept.add(key)
         return PublishMessageResponse(key=len(self.taken))
+
+    async def DeployResource(  # noqa: N802
+        self, _request: DeployResourceRequest, context: Any
+    ) -> DeployResourceResponse:
+        """Take models, unless the broker behind it is too slow for the gateway."""
+        self.deployments += 1
+        if self.deployments <= self.slow_deployments:
+            await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "Time out between gateway and broker")
+        return DeployResourceResponse(key=self.deployments)
 
     async def ModifyProcessInstance(  # noqa: N802
         self, request: ModifyProcessInstanceRequest, context: Any

@@ -13,6 +13,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from tests.support.command_line import reenvio
+from tests.support.payers_file import payers_file
 from workers.cli.app import TABLE, build
 from workers.cli.lazy import Entry, LazyGroup, load
 
@@ -23,6 +24,15 @@ from workers.cli.lazy import Entry, LazyGroup, load
         (["work"], {}, "start one with `reenvio engine start`"),
         (["claim", "cancel", "CLM-001-1", "--reason", "x"], {}, "start one with `reenvio engine start`"),
         (["claim", "start", "CLM-001-11144477735", "--payer", "p"], {}, "no person's number in a claim id"),
+        (["claim", "start", "CLM-001-1", "--payer", "o\x1b n"], {}, "payer: it has not the shape"),
+        (["claim", "start", "CLM-001-1", "--payer", "norte"], {}, "start one with `reenvio engine start`"),
+        (
+            ["claim", "start", "CLM-001-1", "--payer", "norte"],
+            {"ZEEBE_ADDRESS": "localhost:1"},
+            "payer: norte is not configured, and no practice payer is switched on (rule: a claim without a "
+            "file is for practice). Hand a file in with `reenvio claim submit`, or practise: "
+            "PRACTICE_PAYER=true, no PAYERS_FILE.",
+        ),
         (["claim", "list"], {}, "run `reenvio migrate`"),
         (["work"], {"LOG_LEVEL": "loud"}, "LOG_LEVEL"),
         (["work"], {"ZEEBE_ADDRESS": "localhost:1", "PAYER_SCRIPT": "/nowhere.json"}, "PAYER_SCRIPT"),
@@ -52,6 +62,23 @@ def test_a_claim_id_of_the_wrong_shape_is_refused_with_an_example(tmp_path: Path
     done = reenvio(tmp_path, "claim", "show", "no-digit")
     assert done.returncode == 2
     assert "CLM-001-1234567890" in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("payer", "told"),
+    [
+        ("norte", "Hand the file in: `reenvio claim submit FILE.xml --payer norte`."),
+        ("sul", "payer: sul is not configured"),
+    ],
+)
+def test_beside_payers_that_are_configured_no_claim_is_started_without_its_file(
+    tmp_path: Path, payer: str, told: str
+) -> None:
+    text = '[payers.norte]\nendpoint = "http://127.0.0.1:9/"\nregistro_ans = "302147"\nversion = "4.03.00"\n'
+    file = payers_file(tmp_path, text)
+    done = reenvio(tmp_path, "claim", "start", "CLM-001-1", "--payer", payer, PAYERS_FILE=str(file))
+    assert (done.returncode, told in done.stderr) == (1, True), done.stderr
+    assert done.stderr.startswith(f"payer: {payer} is ")
 
 
 def test_migrate_makes_the_database_in_our_home(tmp_path: Path) -> None:

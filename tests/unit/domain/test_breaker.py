@@ -12,7 +12,7 @@ from domain.durations import whole_second
 from domain.payer_answers import Result
 from domain.payer_status import PayerLimits, PayerState, PayerStatus, PlannedDowntime
 from domain.submission import Accepted, AccessDenied, AnswerLost, Failed
-from domain.verdicts import Candidate, Go, Hold, Stop, Verdict
+from domain.verdicts import Candidate, Go, Hold, NoPlace, PlaceWait, Stop, Verdict
 from gateways.tiss.hours import PostingHours
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
@@ -277,6 +277,51 @@ def test_a_pause_lasts_until_its_moment_or_until_resumed() -> None:
     assert verdict.reason == "the payer is paused by an operator"
     assert asked(held, until) == Go()
     assert isinstance(asked(breaker(WELL).paused(None), at(days=400)), Hold)
+
+
+@pytest.mark.parametrize("kind", ["asked", "paused"])
+def test_a_claim_whose_wait_is_put_off_again_and_again_comes_back_after_ever_longer_ones(kind: str) -> None:
+    hour, moments, claim = timedelta(hours=1), [NOW], CLAIM
+    while moments[-1] < at(hours=72):
+        now = moments[-1]
+        asks = breaker(WELL, now).after_send(replace(BUSY, retry_after=hour))
+        status = asks if kind == "asked" else breaker(WELL, now).paused(now + hour)
+        verdict = asked(status, now, claim=claim)
+        assert isinstance(verdict, Hold)
+        moments.append(verdict.resume_at)
+        claim = replace(CLAIM, since=NOW, until=verdict.resume_at)
+    waits = [later - earlier for earlier, later in pairwise(moments)]
+    assert waits == sorted(waits)
+    assert (waits[0], waits[-1]) == (hour, LIMITS.longest_hold)
+
+
+def test_a_claim_that_comes_back_waits_for_a_short_wish_or_a_planned_end_as_long_as_it_takes() -> None:
+    claim = replace(CLAIM, since=at(hours=-9), until=NOW)
+    asks = breaker(WELL).after_send(replace(BUSY, retry_after=timedelta(seconds=90)))
+    planned = PayerLimits(windows=(PlannedDowntime(NOW, at(hours=2)),))
+    told = (asked(asks, NOW, claim=claim), breaker(WELL, limits=planned).admit(claim, 0)[1])
+    assert [hold.resume_at for hold in told if isinstance(hold, Hold)] == [at(seconds=90), at(hours=2)]
+
+
+def test_where_all_places_are_taken_a_claim_asks_again_and_nothing_changes() -> None:
+    claim = replace(CLAIM, place=PlaceWait(asks_again=True))
+    assert breaker(WELL).admit(claim, LIMITS.at_once) == (WELL, NoPlace())
+    assert breaker(WELL).admit(claim, LIMITS.at_once - 1)[1] == Go()
+
+
+def test_who_waits_for_a_place_comes_when_its_worker_reckons_with_one() -> None:
+    def told(turn_in: timedelta | None, claim: Candidate = CLAIM) -> tuple[PayerStatus, Verdict]:
+        claim = replace(claim, place=PlaceWait(turn_in=turn_in))
+        return breaker(WELL).admit(claim, LIMITS.at_once)
+
+    def moment(verdict: Verdict) -> datetime | None:
+        return verdict.slot_at if isinstance(verdict, Hold) else None
+
+    assert moment(told(timedelta(seconds=33))[1]) == at(seconds=33)
+    assert moment(told(None)[1]) == NOW + LIMITS.busy_wait
+    again, verdict = told(timedelta(seconds=33), with_slot(at(seconds=-1)))
+    assert moment(verdict) == at(seconds=33)
+    assert again == WELL  # a slot that nobody uses would keep others away
 
 
 def test_a_person_may_open_it() -> None:

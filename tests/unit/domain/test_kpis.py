@@ -17,7 +17,7 @@ from domain.kpis.periods import (
     run_up_to,
     week_of,
 )
-from domain.kpis.rounds import NumberedSend, recovery
+from domain.kpis.rounds import NOT_KNOWN, NumberedSend, Recovery, recovery
 from domain.kpis.tally import Counted, KpiTally
 from domain.kpis.wording import Trend, bars, target_told, told, trend
 
@@ -144,6 +144,36 @@ def test_a_send_that_left_before_it_was_given_up_still_counts() -> None:
 
 def test_a_late_answer_to_the_first_send_is_no_success_after_retry() -> None:
     assert recovery(AT, None, SENDS[:1], later(5)) is None
+
+
+HOURS_AHEAD = 180
+SET_BACK = {
+    "during the first send": (AT, (1, 10, 30), 31),
+    "after the first failure": (later(HOURS_AHEAD), (-1 + HOURS_AHEAD, 10, 30), 31),
+    "and by the end caught up": (later(HOURS_AHEAD), (-1 + HOURS_AHEAD, 10, 200), 201),
+    "after a retry": (AT, (-1, 10 + HOURS_AHEAD, 30), 31),
+    "during the last send": (AT, (-1, 10, 30 + HOURS_AHEAD), 31),
+}
+
+
+@pytest.mark.parametrize(("failed_at", "minutes", "at"), SET_BACK.values(), ids=SET_BACK)
+def test_a_clock_that_was_set_back_takes_a_recovery_its_times_and_not_its_retries(
+    failed_at: datetime, minutes: tuple[int, ...], at: int
+) -> None:
+    sends = tuple(NumberedSend(number, later(one)) for number, one in enumerate(minutes, start=1))
+    found = recovery(failed_at, None, sends, later(at))
+    assert found == Recovery(later(at), 2, NOT_KNOWN, NOT_KNOWN)
+    assert recovery(failed_at, later(20), sends, later(at)) is None  # before or after: nobody knows
+
+
+def test_recovered_claims_without_known_times_are_in_no_time() -> None:
+    counted = Counted(KpiTally(retried=3, recovered=3, untimed=1, retries_sent=6, since_send_us=60_000_000))
+    measures = {kpi.name: kpi.measure(counted) for kpi in KPIS}
+    assert measures[KpiName.MEAN_ATTEMPTS].value == 2
+    assert measures[KpiName.SUCCESS_AFTER_RETRY].value == 1
+    assert measures[KpiName.MEAN_TIME_TO_SUCCESS].value == 30
+    assert measures[KpiName.TIME_TO_SUCCESS].value is None
+    assert [measures[name].claims for name in (KpiName.MEAN_ATTEMPTS, KpiName.TIME_TO_SUCCESS)] == [3, 2]
 
 
 @pytest.mark.parametrize(

@@ -87,6 +87,20 @@ class AskedClock:
         return self.time
 
 
+class MortalClock(AskedClock):
+    """One that may stop answering."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_away = False
+
+    async def now(self) -> datetime:
+        said = await super().now()
+        if self.is_away:
+            raise EngineClockError("The engine's clock does not answer.")
+        return said
+
+
 class Seconds:
     """Seconds that pass when told to."""
 
@@ -126,3 +140,25 @@ async def test_an_engine_that_is_away_is_asked_again_the_next_time() -> None:
     for _ in range(2):
         with pytest.raises(EngineClockError, match="reenvio engine start"):
             await clock.now()
+
+
+async def test_while_the_engine_is_away_its_last_word_is_counted_on() -> None:
+    engine, seconds = MortalClock(), Seconds()
+    clock = CountedClock(engine, seconds=seconds)
+    first, engine.is_away = await clock.now(), True
+    clock.gave_out(first.timestamp() + 3)  # moved, and gone
+    seconds.count += 90
+    assert await clock.now() == first + timedelta(seconds=90)
+    engine.is_away, engine.time = False, first + timedelta(hours=4)
+    assert await clock.now() == first + timedelta(seconds=90), "it is not asked at once again"
+    seconds.count += 1
+    assert await clock.now() == engine.time
+
+
+async def test_an_engine_that_never_answered_is_asked_by_one_for_all() -> None:
+    engine, seconds = MortalClock(), Seconds()
+    engine.is_away = True
+    clock = CountedClock(engine, seconds=seconds)
+    told = await asyncio.gather(*(clock.now() for _ in range(8)), return_exceptions=True)
+    assert {type(one) for one in told} == {EngineClockError}
+    assert engine.asked == 1

@@ -213,3 +213,31 @@ def test_weights_come_from_tiers_and_a_tier_without_one_is_refused() -> None:
 def test_terms_by_which_somebody_is_never_served_are_refused(terms: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"batch|weight"):
         FairnessTerms(**terms)  # type: ignore[arg-type]
+
+
+def test_in_a_shared_queue_each_is_counted_for_itself_and_the_turn_is_the_one_whose_turn_it_was() -> None:
+    fair = Fairness().seen(["a", "b", "c"]).took("a", ["b", "b", "a"], NOW)
+    found = {one.company_id: one for one in fair.metrics()}
+    assert {name: one.total_processed for name, one in found.items()} == {"a": 1, "b": 2, "c": 0}
+    assert {name: one.rounds_without_processing for name, one in found.items()} == {"a": 0, "b": 0, "c": 1}
+    assert {name: one.consecutive_batch_count for name, one in found.items()} == {"a": 1, "b": 0, "c": 0}
+
+
+def test_who_finds_only_others_mail_in_its_queue_is_passed_over_but_keeps_nobody_from_their_turn() -> None:
+    fair = Fairness().seen(["a", "b", "c"])
+    turns: list[str] = []
+    for _ in range(9):
+        turn = fair.next_turn(["a", "b", "c"])
+        turns.append(turn.tenant)
+        fair = fair.took(turn.tenant, ["b" if turn.tenant == "a" else turn.tenant] * 3, NOW)
+    assert Counter(turns)["c"] >= 3
+    assert fair.rounds_without("a") == fair.round
+
+
+@pytest.mark.parametrize("is_known_first", [True, False])
+def test_a_job_that_was_set_back_is_not_counted_as_processed(is_known_first: bool) -> None:
+    fair = Fairness().seen(["a"])
+    fair = (
+        fair.set_back("a").served("a", 3, NOW) if is_known_first else fair.served("a", 3, NOW).set_back("a")
+    )
+    assert [one.total_processed for one in fair.metrics()] == [2]

@@ -1,35 +1,31 @@
-"""The limits of mail: so many under way, so many in any minute, whatever is given back."""
+"""The limits of mail: so many under way, so many in any minute."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.mail.limits import BUSY, MINUTE, MailLimits, MailMeter, given_back, room, taken
+from domain.mail.limits import BUSY, MINUTE, MailLimits, MailMeter, room, taken
 
 NOW = datetime(2026, 1, 12, 10, 40, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """After a pause somebody wants so many; some are not used, and come back a little later."""
+    """After a pause somebody wants so many."""
 
     pause: timedelta
     wanted: int
-    unused: int
-    held: timedelta
 
 
 def seconds(most: float) -> st.SearchStrategy[timedelta]:
     return st.floats(0, most).map(lambda number: timedelta(seconds=number))
 
 
-asks = st.lists(
-    st.builds(Ask, seconds(20), st.integers(1, 12), st.integers(0, 12), seconds(90)), max_size=120
-)
+asks = st.lists(st.builds(Ask, seconds(20), st.integers(1, 12)), max_size=120)
 
 
 @st.composite
@@ -41,30 +37,17 @@ def limits(draw: st.DrawFn) -> MailLimits:
 
 def sends(asked: list[Ask], given: MailLimits) -> list[datetime]:
     """When mail left."""
-    now, meter, left, backs = NOW, MailMeter("all", NOW), list[datetime](), list[tuple[datetime, Ask, int]]()
+    now, meter, left = NOW, MailMeter("all", NOW), list[datetime]()
     for ask in asked:
         now += ask.pause
-        for at, earlier, number in [back for back in backs if back[0] + back[1].held <= now]:
-            meter = given_back(meter, given, number, now - at)
-            backs.remove((at, earlier, number))
         number = min(ask.wanted, room(meter, given, under_way=0, now=now).number)
         meter = taken(meter, given, number, now)
-        unused = min(number, ask.unused)
-        backs += [(now, ask, unused)] if unused else []
-        left += [now] * (number - unused)
+        left += [now] * number
     return left
 
 
-@example(
-    MailLimits(10, None, 5),
-    [
-        Ask(timedelta(), 5, 5, timedelta(seconds=61)),
-        *[Ask(timedelta(seconds=second), 5, 0, timedelta()) for second in (60, 0, 1)],
-    ]
-    + [Ask(timedelta(seconds=10), 5, 0, timedelta())] * 5,
-)
 @given(limits(), asks)
-def test_no_minute_has_more_than_its_number_whatever_is_asked_for_and_given_back(
+def test_no_minute_has_more_than_its_number_whatever_is_asked_for(
     given_limits: MailLimits, asked: list[Ask]
 ) -> None:
     left = sends(asked, given_limits)
@@ -100,18 +83,10 @@ def test_no_more_are_under_way_than_may_be(under_way: int, number: int) -> None:
 
 def test_a_steady_sender_has_nine_tenths_of_the_minutes_number_and_a_burst_of_a_tenth() -> None:
     given_limits = MailLimits(100, None)
-    eager = [Ask(timedelta(seconds=0.1), 12, 0, timedelta())] * 3_000
+    eager = [Ask(timedelta(seconds=0.1), 12)] * 3_000
     left = sends(eager, given_limits)
     assert left.count(NOW + timedelta(seconds=0.1)) == 10
     assert 91 * 5 <= len(left) <= 91 * 5 + 10
-
-
-def test_what_is_given_back_at_once_is_room_again() -> None:
-    given_limits, meter = MailLimits(100, None), MailMeter("all", NOW)
-    emptied = taken(meter, given_limits, 10, NOW)
-    assert room(emptied, given_limits, under_way=0, now=NOW).number == 0
-    back = given_back(emptied, given_limits, 3, timedelta())
-    assert room(back, given_limits, under_way=0, now=NOW).number == 3
 
 
 def test_a_moment_that_a_wrong_clock_wrote_holds_nobody_for_longer_than_a_pace() -> None:

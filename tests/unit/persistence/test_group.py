@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 
 import pytest
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from persistence.database.group_commit import GroupCommit, Lanes
-from persistence.database.trouble import DatabaseError
+from persistence.database.group_commit import GroupCommit, Lanes, LeftOut
+from persistence.database.trouble import DatabaseError, is_locked_out
 
 LOCKED, FULL = "55P03", "53100"
 
@@ -50,6 +51,34 @@ async def test_what_arrives_together_is_committed_together_and_answered_apart() 
     assert commits.groups == [["a", "b", "c"]]
 
 
+whose: ContextVar[str] = ContextVar("whose", default="nobody")
+
+
+async def test_who_asked_is_told_once_in_its_own_context_also_when_it_waits_no_more() -> None:
+    commits, told = Commits(), asyncio.Queue[tuple[str, str]]()
+    grouped = group(commits)
+
+    async def ask(work: str) -> str:
+        whose.set(work)
+        return await grouped.add(work, lambda answer: told.put_nowait((whose.get(), answer)))
+
+    gone, stays = asyncio.create_task(ask("a")), asyncio.create_task(ask("b"))
+    await asyncio.sleep(0)
+    gone.cancel()
+    commits.gate.set()
+    assert await stays == "B"
+    assert [told.get_nowait() for _ in range(told.qsize())] == [("a", "A"), ("b", "B")]
+
+
+async def test_nobody_is_told_of_what_was_not_committed() -> None:
+    commits, told = Commits(), list[str]()
+    commits.gate.set()
+    with pytest.raises(IntegrityError):
+        await group(commits).add("bad", told.append)
+    await asyncio.sleep(0)
+    assert told == []
+
+
 async def test_what_arrives_during_a_commit_shares_the_next() -> None:
     commits = Commits()
     grouped = group(commits)
@@ -61,6 +90,14 @@ async def test_what_arrives_during_a_commit_shares_the_next() -> None:
     commits.gate.set()
     await asyncio.gather(first, *others)
     assert commits.groups == [["a"], ["b", "c"]]
+
+
+async def test_a_group_is_closed_by_the_work_that_fills_it() -> None:
+    commits = Commits()
+    commits.gate.set()
+    grouped: GroupCommit[str, str] = GroupCommit(commits.commit, key=lambda work: work, limit=4, size=len)
+    await asyncio.gather(*map(grouped.add, ["a", "bb", "c", "d", "eeeeee", "f"]))
+    assert commits.groups == [["a", "bb", "c"], ["d", "eeeeee"], ["f"]]
 
 
 async def test_two_of_the_same_key_never_share_a_commit_and_keep_their_order() -> None:
@@ -154,3 +191,100 @@ async def test_lanes_wait_for_none_of_each_other_and_are_gone_when_nobody_is_in_
     while len(closed) < 3:
         await asyncio.sleep(0)
     assert sorted(closed) == ["quick", "quick", "slow"]
+
+
+class Apart:
+    """Leaves works out that begin with an x; each is tried alone, and ends when the gate opens."""
+
+    def __init__(self) -> None:
+        self.groups: list[list[str]] = []
+        self.alone: list[str] = []
+        self.gate = asyncio.Event()
+        self.idle = 0
+
+    async def commit(self, works: Sequence[str]) -> Sequence[str | LeftOut]:
+        self.groups.append(list(works))
+        return [LeftOut() if work.startswith("x") else work.upper() for work in works]
+
+    async def try_alone(self, work: str) -> str:
+        self.alone.append(work)
+        await self.gate.wait()
+        if work == "x-bad":
+            raise ValueError(work)
+        return work.upper()
+
+    def fell_idle(self) -> None:
+        self.idle += 1
+
+    @property
+    def group(self) -> GroupCommit[str, str]:
+        return GroupCommit(
+            self.commit, key=lambda work: work.split(":")[0], alone=self.try_alone, on_idle=self.fell_idle
+        )
+
+
+async def test_nobody_waits_for_who_was_left_out_but_others_of_its_key() -> None:
+    apart = Apart()
+    grouped = apart.group
+    left_out = asyncio.create_task(grouped.add("x:1"))
+    assert await asyncio.gather(*map(grouped.add, ["a", "b"])) == ["A", "B"]
+    same = asyncio.create_task(grouped.add("x:2"))
+    assert await grouped.add("c") == "C"
+    assert (apart.alone, apart.idle, left_out.done()) == (["x:1"], 0, False)
+    apart.gate.set()
+    assert [await left_out, await same] == ["X:1", "X:2"]
+    assert apart.groups == [["x:1", "a", "b"], ["c"], ["x:2"]]
+    await grouped.finished()
+    assert apart.idle == 1
+
+
+async def test_who_is_tried_alone_in_vain_is_refused_alone() -> None:
+    apart = Apart()
+    apart.gate.set()
+    answers = await asyncio.gather(*map(apart.group.add, ["a", "x-bad", "x"]), return_exceptions=True)
+    assert (answers[0], answers[2]) == ("A", "X")
+    assert isinstance(answers[1], ValueError)
+
+
+async def test_who_was_parted_from_a_group_by_an_error_keeps_nobody_waiting_either() -> None:
+    tried = asyncio.Event()
+    gate = asyncio.Event()
+
+    async def commit(works: Sequence[str]) -> Sequence[str]:
+        if works == ["slow"]:
+            tried.set()
+            await gate.wait()
+        elif "slow" in works:
+            raise ValueError
+        return works
+
+    grouped = GroupCommit(commit, key=lambda work: work)
+    first = asyncio.gather(*map(grouped.add, ["a", "slow"]))
+    await tried.wait()
+    assert await grouped.add("later") == "later"
+    assert not first.done()
+    gate.set()
+    assert list(await first) == ["a", "slow"]
+
+
+async def test_what_nobody_waits_for_any_more_can_be_waited_for() -> None:
+    apart, told = Apart(), list[str]()
+    lanes = Lanes[str, str](lambda _lane, _on_idle: apart.group)
+    asking = asyncio.create_task(lanes.add("lane", "x", told.append))
+    while not apart.alone:
+        await asyncio.sleep(0)
+    asking.cancel()
+    ending = asyncio.create_task(lanes.finished())
+    await asyncio.sleep(0)
+    assert not ending.done()
+    apart.gate.set()
+    await ending
+    assert told == ["X"]
+
+
+def test_a_lock_is_seen_behind_the_advice_about_it() -> None:
+    for code, is_lock in {LOCKED: True, FULL: False}.items():
+        behind = DatabaseError(code)
+        behind.__cause__ = DBAPIError("select", {}, DriverError(code))
+        assert (is_locked_out(behind), is_locked_out(behind.__cause__)) == (is_lock, is_lock)
+    assert not is_locked_out(DatabaseError("nobody's"))

@@ -27,7 +27,7 @@ from tests.support.faults import (
     faulty_gateway,
 )
 from tests.support.faults.kinds import name_of
-from tests.support.lanes import CountedPermits, FixedClock, KnownLanes
+from tests.support.lanes import CountedRoom, FixedClock, KnownLanes
 from tests.unit.runtime.stage import QUICK, collected, done, until
 from workers.mail.lane_order import FairOrder
 from workers.runtime import Job, JobHandler, Outcome
@@ -60,16 +60,19 @@ def fair(*, enabled: bool = True) -> FairOrder:
 class Handled:
     """Whose jobs were begun, in their order, and how many at once."""
 
-    def __init__(self, seconds: float = 0.0) -> None:
+    def __init__(self, seconds: float = 0.0, room: CountedRoom | None = None) -> None:
         self.order: list[str] = []
         self.running = self.most = 0
         self._seconds = seconds
+        self._room = room or CountedRoom(0)
 
     async def handle(self, job: Job) -> Outcome:
         self.order.append(job.variables["companyId"])
         self.running += 1
         self.most = max(self.most, self.running)
+        self._room.free -= 1
         await asyncio.sleep(self._seconds)
+        self._room.free += 1
         self.running -= 1
         return await done(job)
 
@@ -171,15 +174,15 @@ async def test_a_lane_said_to_wait_but_found_empty_is_asked_again_until_its_job_
         await until(lambda: completed(gateway) == 1)
 
 
-async def test_permits_bound_what_is_under_way_and_come_back(gateway: FaultyGateway) -> None:
+async def test_no_more_is_taken_than_there_is_room_for(gateway: FaultyGateway) -> None:
     put(gateway, BIG, 12)
-    source, handled, permits = KnownLanes(ALL), Handled(0.005), CountedPermits(2)
+    room = CountedRoom(2)
+    source, handled = KnownLanes(ALL), Handled(0.005, room)
     source.tell(BIG)
-    async with serving(gateway, handled, LaneTerms(source, fair(), permits)):
+    async with serving(gateway, handled, LaneTerms(source, fair(), room)):
         await until(lambda: completed(gateway) == 12)
-        await until(lambda: permits.free == 2 and permits.settled > 0)
     assert handled.most == 2
-    assert permits.lowest == 0
+    assert room.free == 2
 
 
 @pytest.mark.parametrize(
@@ -192,17 +195,17 @@ async def test_permits_bound_what_is_under_way_and_come_back(gateway: FaultyGate
     ],
     ids=name_of,
 )
-async def test_trouble_with_the_gateway_costs_no_permit_and_no_job(
+async def test_trouble_with_the_gateway_costs_no_job_and_counts_none_twice(
     gateway: FaultyGateway, fault: Fault
 ) -> None:
     gateway.faults.switch(Rule(fault, frozenset({Method.ACTIVATE}), 0.5))
     put(gateway, BIG, 12)
-    source, permits = KnownLanes(ALL), CountedPermits(5)
+    source, handled, order = KnownLanes(ALL), Handled(0.01), fair()
     source.tell(BIG)
-    async with serving(gateway, Handled(), LaneTerms(source, fair(), permits)):
+    async with serving(gateway, handled, LaneTerms(source, order)):
         await until(lambda: completed(gateway) == 12)
-        await until(lambda: permits.free == 5)
     assert gateway.faults.injected[name_of(fault)] > 0
+    assert {one.company_id: one.total_processed for one in order.metrics()}["big"] == len(handled.order)
 
 
 class Blind(KnownLanes):
@@ -235,11 +238,11 @@ async def test_a_source_that_cannot_tell_is_asked_again_and_what_it_stands_on_is
     assert not [event for event in events if isinstance(event, GatewayFailed)]
 
 
-class OneHeld(CountedPermits):
+class OneHeld(CountedRoom):
     """One tenant may not send at all."""
 
-    async def take(self, tenant: str, most: int) -> Allowance:
-        return Allowance((), 60.0) if tenant == "big" else await super().take(tenant, most)
+    async def room(self, tenant: str, most: int) -> Allowance:
+        return Allowance(0, 60.0) if tenant == "big" else await super().room(tenant, most)
 
 
 async def test_a_tenant_at_its_own_limit_keeps_nobody_else_waiting(gateway: FaultyGateway) -> None:
@@ -256,13 +259,10 @@ async def test_what_was_begun_is_finished_when_the_worker_stops_and_the_rest_sta
     gateway: FaultyGateway,
 ) -> None:
     put(gateway, BIG, 50)
-    source, handled, permits = KnownLanes(ALL), Handled(0.05), CountedPermits(5)
+    source, handled = KnownLanes(ALL), Handled(0.05)
     source.tell(BIG)
-    async with serving(gateway, handled, LaneTerms(source, fair(), permits)):
+    async with serving(gateway, handled, LaneTerms(source, fair())):
         await until(lambda: handled.running == 5)
-        written = permits.settled
-    assert permits.free == 5
-    assert permits.settled > written  # nobody waits for what a stopped worker had
     assert completed(gateway) + len(gateway.store.open_jobs()) == 50
     assert all(gateway.store.is_activatable(job.key) for job in gateway.store.open_jobs())
 
@@ -277,6 +277,40 @@ async def test_figures_of_every_tenant_served_are_there_for_who_asks(gateway: Fa
     assert {one.company_id: one.total_processed for one in order.metrics() if one.total_processed} == {
         "big": 4, "small": 1,
     }  # fmt: skip
+
+
+async def test_tenants_of_one_lane_are_counted_each_for_itself(gateway: FaultyGateway) -> None:
+    guest = replace(SMALL, name=BIG.name)
+    for tenant in ("big", "big", "small", "big"):
+        gateway.store.create(f"{TYPE}-{BIG.name}", {"companyId": tenant})
+    put(gateway, TINY, 1)
+    source, order = KnownLanes(ALL), fair()
+    source.tell(BIG, guest, TINY)
+    async with serving(gateway, Handled(), LaneTerms(source, order, tenant_variable="companyId")):
+        await until(lambda: completed(gateway) == 5)
+    totals = {one.company_id: one.total_processed for one in order.metrics()}
+    assert totals == {"big": 3, "small": 1, "tiny": 1}
+
+
+async def test_a_tenant_at_its_limit_keeps_nobody_of_its_lane_waiting(gateway: FaultyGateway) -> None:
+    guest = replace(SMALL, name=BIG.name)
+    gateway.store.create(f"{TYPE}-{BIG.name}", {"companyId": "small"})
+    source, handled = KnownLanes(ALL), Handled()
+    source.tell(BIG, guest)
+    async with serving(gateway, handled, LaneTerms(source, fair(), OneHeld(5), "companyId")):
+        await until(lambda: completed(gateway) == 1)
+    assert handled.order == ["small"]
+
+
+async def test_a_shared_lane_gives_no_more_than_a_batch_in_a_row_while_others_wait() -> None:
+    guest, order = replace(SMALL, name=BIG.name), fair()
+    given: list[str] = []
+    for _ in range(12):
+        turn = order.next_turn([BIG, guest, TINY])
+        await order.served(turn.lane, ["tiny" if turn.lane == TINY else "big"] * turn.most)
+        given += [turn.lane.name] * turn.most
+    assert max(number for _, number in runs(given)) == 3
+    assert Counter(given)[BIG.name] == Counter(given)[TINY.name]
 
 
 def test_a_tenant_of_two_lanes_takes_turns_as_one() -> None:

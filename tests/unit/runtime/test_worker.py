@@ -211,6 +211,20 @@ async def test_a_stopping_worker_hands_back_what_does_not_finish_in_time(gateway
         await until(lambda: gateway.ledger.ended == 2)
 
 
+async def test_a_stopping_worker_waits_for_what_its_jobs_began_and_left(gateway: FaultyGateway) -> None:
+    ended: list[str] = []
+
+    async def finish() -> None:
+        for _ in range(100):
+            await asyncio.sleep(0)
+        ended.append("what was left")
+
+    _, listener = collected()
+    async with on_stage(gateway, JobHandler(TYPE, (), done, finish=finish), listener) as stage:
+        stage.stop.set()
+    assert ended == ["what was left"]
+
+
 async def test_a_report_whose_answer_got_lost_is_counted_as_settled_before(gateway: FaultyGateway) -> None:
     gateway.faults.switch(Rule(LoseAnswer(), REPORTS, 1.0))
     async with working(gateway, done) as events:

@@ -27,6 +27,8 @@ from workers.app.telemetry.metrics import ProcessMetrics
 
 MAIL = MailAttempted("id", "company-1", "1", 2, 5, MailFate.SENT, 0.2)
 
+PERSON = "Maria.da.Silva_1975-03-02"
+
 
 class Counted:
     """Tells observations, and reads what was made of them."""
@@ -57,18 +59,25 @@ def made(rule: str, of: Decision, **changes: object) -> DecisionMade:
 
 
 @pytest.mark.parametrize("shape", Shape)
-def test_a_decision_names_no_payer_that_neither_settings_nor_sends_know(
-    counted: Counted, shape: Shape
-) -> None:
-    person, rule, retried = "Maria.da.Silva_1975-03-02", shape.rule, RETRIED[shape]
-    counted.tell(made(rule, decision(), payer_id=person))
-    counted.tell(made(rule, decision(), payer_id="practice-1"))
-    counted.tell(ClaimSent("CLM-1-1", "practice-1", 1, Accepted("P-1"), 0.3, 1, 2))
-    counted.tell(made(rule, decision(), payer_id="practice-1"))
+def test_a_decision_names_no_payer_that_settings_do_not_know(counted: Counted, shape: Shape) -> None:
+    rule, retried = shape.rule, RETRIED[shape]
+    for payer_id in (PERSON, "practice-1", "payer-1"):
+        counted.tell(made(rule, decision(), payer_id=payer_id))
     found = counted.scrape
-    assert person not in counted.metrics.exposition().decode()
+    assert PERSON not in counted.metrics.exposition().decode()
     assert found.value(retried, classification="TRANSIENT", payer="other") == 2
-    assert found.value(retried, classification="TRANSIENT", payer="practice-1") == 1
+    assert found.value(retried, classification="TRANSIENT", payer="payer-1") == 1
+
+
+def test_a_send_names_no_payer_that_settings_do_not_know_and_takes_no_place(counted: Counted) -> None:
+    for payer_id in (PERSON, "practice-1", "payer-1"):
+        counted.tell(ClaimSent("CLM-1-1", payer_id, 1, Accepted("P-1"), 0.3, 1, 2))
+    found = counted.scrape
+    assert PERSON not in counted.metrics.exposition().decode()
+    assert found.value("reenvio_sends_total", payer="other", result="ACCEPTED") == 2
+    assert found.value("reenvio_sends_total", payer="payer-1", result="ACCEPTED") == 1
+    assert found.value("reenvio_send_duration_seconds_count", payer="other") == 2
+    assert counted.names.payers.named() == ("payer-1",)
 
 
 @pytest.mark.parametrize("profile", [None, "OWN"])
@@ -100,6 +109,14 @@ def test_spent_retries_count_under_their_rule_and_cause(counted: Counted, rule: 
     counted.tell(made(rule, decision(count=5)))
     assert counted.scrape.value(name, cause="RETRIES") == 1
     assert counted.scrape.value("reenvio_decisions_total", rule=rule, outcome="exhausted") == 1
+
+
+@pytest.mark.parametrize("rule", ["RN-BIL-004", "RN-BIL-005"])
+def test_a_claim_is_counted_at_its_first_failure_alone(counted: Counted, rule: str) -> None:
+    for count in range(6):
+        counted.tell(made(rule, decision(count=count)))
+    counted.tell(made(rule, decision(error="INVALID_PATIENT_DATA")))
+    assert counted.scrape.of("reenvio_claims_failed_total") == {frozenset({("rule", rule)}): 2}
 
 
 def test_a_permanent_error_names_its_category_and_its_team(counted: Counted) -> None:

@@ -14,7 +14,30 @@ def test_twenty_have_a_name_and_the_rest_are_one() -> None:
     assert set(given[20:]) == {"other"}
 
 
-def test_a_name_is_never_taken_away_again() -> None:
+def test_who_is_ranked_takes_the_place_of_who_came_first_but_not_of_who_is_known() -> None:
+    names = LabelNames(["known"], at_most=3)
+    assert [names.of(name) for name in ("first", "second", "third")] == ["first", "second", "other"]
+    assert names.rank(["big", "second", "known", "small"]) == ("big",)
+    assert names.named() == ("known", "second", "big")
+    assert names.of("first") == "other"
+    assert names.rank(["big", "second"]) == ()
+
+
+def test_what_can_be_a_persons_takes_no_place_by_being_big() -> None:
+    names = LabelNames(at_most=2)
+    assert names.rank([CPF, "big"]) == ("big",)
+    assert names.of("first") == "first"
+
+
+def test_a_process_names_no_more_than_three_times_as_many_in_its_life() -> None:
+    names = LabelNames(at_most=2)
+    given = [names.rank([f"a-{number}", f"b-{number}"]) for number in range(5)]
+    assert [len(one) for one in given] == [2, 2, 2, 0, 0]
+    assert names.named() == ("a-2", "b-2")
+    assert names.rank(["a-0", "b-4"]) == ("a-0",)  # whose series is there already
+
+
+def test_a_name_is_never_taken_away_by_who_only_comes() -> None:
     names = LabelNames()
     assert [names.of(f"payer-{number}") for number in range(30)][-1] == "other"
     assert names.of("payer-3") == "payer-3"

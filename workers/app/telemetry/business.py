@@ -6,12 +6,14 @@ from datetime import timedelta
 from itertools import product
 from typing import Any
 
+from bpmn.names import JobType
 from domain.catalog import Catalog, ErrorClassification, Team
 from domain.decision import Cause, Exhausted, Permanent, Retry
 from domain.mail.codes import PERMANENT, RETRYABLE
 from domain.observations import (
     ClaimSent,
     DecisionMade,
+    IncidentElsewhere,
     InputRejected,
     LetterMovedIn,
     MailAttempted,
@@ -23,7 +25,8 @@ from domain.observations import (
 from domain.policy import RULE_OF, Shape
 from domain.standing import StandingKind
 from domain.submission import Settled
-from workers.app.telemetry.label_names import NOBODY, LabelNames
+from workers.app.telemetry.companies import COUNTED_BY_COMPANY
+from workers.app.telemetry.label_names import NOBODY, LabelNames, type_label
 from workers.app.telemetry.metrics import ProcessMetrics
 from workers.app.telemetry.table import OTHER
 
@@ -62,6 +65,7 @@ class BusinessMetrics:
             MailAttempted: self._mail,
             LetterMovedIn: self._letter,
             StandstillHealed: self._healed,
+            IncidentElsewhere: self._incident,
         }
 
     def count(self, observation: Observation) -> None:
@@ -75,6 +79,8 @@ class BusinessMetrics:
         self._add("reenvio_decisions_total", (rule, OUTCOMES[type(decision)]))
         self._add("error_classification_distribution", (finding.classification, finding.category, rule))
         self._distributions["retry_analysis_duration_seconds"].record(made.seconds, (rule,))
+        if decision.is_of_first_failure:
+            self._add("reenvio_claims_failed_total", (rule,))
         if made.is_at_maximum:
             self._add("reenvio_backoff_at_maximum_total", (rule,))
         match decision:
@@ -96,7 +102,7 @@ class BusinessMetrics:
         self._add("reenvio_input_rejected_total", (rejected.rule,))
 
     def _sent(self, sent: ClaimSent) -> None:
-        payer = self._names.payers.of(sent.payer_id)
+        payer = self._names.payers.known(sent.payer_id)  # a variable too
         self._add("reenvio_sends_total", (payer, sent.settled.stored_as))
         self._distributions["reenvio_send_duration_seconds"].record(sent.seconds, (payer,))
 
@@ -129,6 +135,9 @@ class BusinessMetrics:
     def _healed(self, healed: StandstillHealed) -> None:
         self._add("reenvio_standing_healed_total", (healed.kind,))
 
+    def _incident(self, incident: IncidentElsewhere) -> None:
+        self._add("reenvio_incidents_elsewhere_total", (type_label(incident.job_type),))
+
 
 @dataclass(frozen=True, slots=True)
 class Known:
@@ -152,7 +161,8 @@ def begin_counters(metrics: ProcessMetrics, known: Known) -> None:
     begin("error_classification_distribution", _classified(known.catalog))
     begin("permanent_errors_total", _permanent(known.catalog))
     begin("reenvio_decisions_total", product(RULES, OUTCOMES.values()))
-    begin("reenvio_backoff_at_maximum_total", ((rule,) for rule in RULES))
+    for name in ("reenvio_claims_failed_total", "reenvio_backoff_at_maximum_total"):
+        begin(name, ((rule,) for rule in RULES))
     begin("reenvio_idempotency_hits_total", ((operation,) for operation in known.operations))
     begin("reenvio_sends_total", product(payers, (one.stored_as for one in Settled.__args__)))
     begin("reenvio_mails_total", ((fate,) for fate in MailFate))
@@ -161,7 +171,8 @@ def begin_counters(metrics: ProcessMetrics, known: Known) -> None:
     begin("retry_attempts_total", ((str(number),) for number in range(1, known.mail_attempts + 1)))
     begin("dlq_entries_total", [()])
     begin("reenvio_standing_healed_total", ((kind,) for kind in StandingKind))
-    for name in ("dlq_by_company", "tenant_jobs_processed"):
+    begin("reenvio_incidents_elsewhere_total", ((job_type.value,) for job_type in JobType))
+    for name in COUNTED_BY_COMPANY:
         begin(name, ((company,) for company in companies))
 
 

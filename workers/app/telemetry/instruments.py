@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from opentelemetry.metrics import CallbackOptions, Histogram, Meter, Observation
 
-from workers.app.telemetry.counters import Counters, Values
+from workers.app.telemetry.counters import Counters, MetricLabels, Values
 from workers.app.telemetry.gauges import Gauges
 from workers.app.telemetry.table import METRICS, Kind, Metric
 
@@ -17,14 +17,16 @@ class Distribution:
     """A histogram whose attributes are made once for each set of label values."""
 
     def __init__(self, metric: Metric, histogram: Histogram) -> None:
-        self._labels = metric.labels
+        self._names = metric.labels
+        self._labels = MetricLabels(metric.name)
         self._histogram = histogram
         self._attributes: dict[Values, Mapping[str, str]] = {}
 
     def record(self, value: float, values: Values = ()) -> None:
         """Record under the values of the metric's labels, in the table's order."""
         if (attributes := self._attributes.get(values)) is None:
-            attributes = self._attributes[values] = dict(zip(self._labels, values, strict=True))
+            fitted = self._labels.fitted(values)
+            attributes = self._attributes[values] = dict(zip(self._names, fitted, strict=True))
         self._histogram.record(value, attributes)
 
 

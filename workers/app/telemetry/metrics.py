@@ -73,7 +73,7 @@ class ProcessMetrics:
 
 def _reader(terms: PushTerms) -> PeriodicExportingMetricReader:
     # half of all that is imported for metrics, and most processes never need it
-    from opentelemetry.exporter.otlp.proto.grpc.metric_exporter import OTLPMetricExporter
+    from workers.app.telemetry.metric_export import MetricExporter
 
-    exporter = OTLPMetricExporter(endpoint=terms.endpoint)
+    exporter = MetricExporter(endpoint=terms.endpoint)
     return PeriodicExportingMetricReader(exporter, export_interval_millis=terms.seconds * 1000)

@@ -1,10 +1,12 @@
 """Reads what gauges stand at from the database and from the order of mail."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
 
+from bpmn.names import JobType
 from domain.backoff import window
 from domain.breaker import Breaker
 from domain.claim_state import ENDS, ClaimState
@@ -13,6 +15,7 @@ from domain.kpis.definitions import SUCCESS_AFTER_RETRY
 from domain.kpis.periods import Span
 from domain.kpis.tally import Counted
 from domain.mail.fairness import TenantFairnessMetrics
+from domain.mail.names import DEAD_LETTER_QUEUE, QUEUE
 from domain.mail.success import success_by_attempt
 from domain.payer_status import PayerState
 from domain.ports import Clock
@@ -23,12 +26,14 @@ from persistence.repositories.policies import KeptSchedule
 from persistence.repositories.upkeep_runs import UpkeepTask
 from persistence.store import Store
 from workers.app.telemetry.business import KnownNames
-from workers.app.telemetry.label_names import NAMES_AT_MOST, as_label
+from workers.app.telemetry.label_names import NAMES_AT_MOST, as_label, type_label
 from workers.app.telemetry.table import AGE_SECONDS, OTHER
 from workers.payers.limits import LimitsByPayer
 
 LATELY = timedelta(hours=24)
 DRAWS_AT_MOST = 5_000
+INCIDENTS = "reenvio_incidents"
+HELD_STATES = tuple(state for state in PayerState if state is not PayerState.CLOSED)
 OPEN_STATES = tuple(state for state in ClaimState if state not in ENDS)
 Together = Callable[[float, float], float]
 
@@ -55,26 +60,36 @@ class DatabaseReadings:
         """Claims in the other states: there are ever more of them."""
         return await self._claims(tuple(ENDS))
 
+    async def incidents(self) -> Sequence[Reading]:
+        """Claims that stand on an incident."""
+        found = await self.store.look(lambda tx: tx.incidents.by_type())
+        none = (Reading(INCIDENTS, 0, {"type": job_type.value}) for job_type in JobType)
+        standing = (Reading(INCIDENTS, number, {"type": type_label(of)}) for of, number in found.items())
+        return list(_merged(chain(none, standing), plus))
+
     async def payers(self) -> Sequence[Reading]:
         """Breakers, places and who waits."""
         now = await self.clock.now()
         figures = await self.store.look(lambda tx: tx.figures.payers(now))
         states = (self._states(one) for one in figures)
         counts = (self._counts(one, now) for one in figures)
-        ages = (self._age(one, now) for one in figures)
+        ages = (self._ages(one, now) for one in figures)
         return [
+            *_by_state(figures),
             *_merged(chain.from_iterable(states), max),
             *_merged(chain.from_iterable(counts), plus),
-            *_merged(ages, max),
+            *_merged(chain.from_iterable(ages), max),
         ]
 
     async def mail(self) -> Sequence[Reading]:
         """What is still to be sent."""
         now = await self.clock.now()
-        waiting = await self.store.look(lambda tx: tx.figures.waiting_mail())
+        pending = await self.store.look(lambda tx: tx.mails.pending())
+        states = {"wait": pending.wait, "active": pending.active, "delayed": pending.delayed}
         return [
-            Reading("reenvio_mails_waiting", waiting.number),
-            Reading("reenvio_mail_oldest_seconds", _age(waiting.oldest, now)),
+            Reading("reenvio_mails_waiting", sum(states.values())),
+            Reading("reenvio_mail_oldest_seconds", _age(pending.oldest, now)),
+            *(_in_queue(QUEUE, state, number) for state, number in states.items()),
         ]
 
     async def letters(self) -> Sequence[Reading]:
@@ -90,6 +105,7 @@ class DatabaseReadings:
         buckets = zip((*map(str, AGE_SECONDS), "+Inf"), (*ages.within, ages.number), strict=True)
         return [
             Reading("dlq_size", ages.number),
+            _in_queue(DEAD_LETTER_QUEUE, "failed", ages.number),
             Reading("dlq_age_seconds_count", ages.number),
             Reading("dlq_age_seconds_sum", ages.seconds),
             *(Reading("dlq_age_seconds_bucket", number, {"le": bound}) for bound, number in buckets),
@@ -109,7 +125,7 @@ class DatabaseReadings:
         """How long ago the watch last looked, and KPIs were last counted; at first, since they should be."""
         now = await self.clock.now()
         async with self.store.reading() as tx:
-            done, counted = await tx.upkeep_runs.last(), await tx.kpi_snapshots.last_taken_at()
+            done, counted = await tx.upkeep_runs.last(), await tx.kpi_snapshots.last_taken_at(now=now)
         looked = done.get(UpkeepTask.STANDING)
         moments = [moment for moment in (done.get(UpkeepTask.KPIS), counted) if moment]
         ages = {
@@ -155,21 +171,31 @@ class DatabaseReadings:
         return [Reading("reenvio_claims", number, {"state": state}) for state, number in counted.items()]
 
     def _states(self, one: PayerFigures) -> Iterable[Reading]:
-        payer = self.names.payers.of(one.status.payer_id)
+        payer = self.names.payers.known(one.status.payer_id)
         for state in PayerState:
             labels = {"payer": payer, "state": state.value}
             yield Reading("reenvio_payer_state", float(one.status.state is state), labels)
 
     def _counts(self, one: PayerFigures, now: datetime) -> Iterable[Reading]:
-        payer, limits = self.names.payers.of(one.status.payer_id), self.limits.of(one.status.payer_id)
+        payer, limits = self.names.payers.known(one.status.payer_id), self.limits.of(one.status.payer_id)
         places = Breaker(one.status, limits, now).places
         yield Reading("reenvio_payer_places", places, {"payer": payer})
         yield Reading("reenvio_payer_places_taken", one.under_way, {"payer": payer})
         yield Reading("reenvio_payer_waiting", one.waiting, {"payer": payer})
 
-    def _age(self, one: PayerFigures, now: datetime) -> Reading:
-        labels = {"payer": self.names.payers.of(one.status.payer_id)}
-        return Reading("reenvio_payer_state_seconds", _age(one.status.changed_at, now), labels)
+    def _ages(self, one: PayerFigures, now: datetime) -> Iterable[Reading]:
+        """How long it has been in its state, and since when, through all its trials, it takes no claims."""
+        status, payer = one.status, self.names.payers.known(one.status.payer_id)
+        yield Reading("reenvio_payer_state_seconds", _age(status.changed_at, now), {"payer": payer})
+        since = status.opened_at or status.changed_at
+        for state in HELD_STATES:
+            held = _age(since, now) if status.state is state else 0.0
+            yield Reading("reenvio_payer_held_seconds", held, {"payer": payer, "state": state.value})
+
+
+def _in_queue(queue: str, state: str, number: int) -> Reading:
+    """Under the documents' name of the queue, and the runbook's of the state."""
+    return Reading("reenvio_mail_queue_size", number, {"queue": queue, "state": state})
 
 
 def tenant_readings(tenants: Sequence[TenantFairnessMetrics], names: KnownNames) -> Sequence[Reading]:
@@ -193,6 +219,11 @@ def _merged(readings: Iterable[Reading], together: Together) -> Iterable[Reading
         key = one.metric, tuple(one.labels.items())
         values[key] = together(values[key], one.value) if key in values else one.value
     return [Reading(metric, value, dict(labels)) for (metric, labels), value in values.items()]
+
+
+def _by_state(figures: Iterable[PayerFigures]) -> Iterable[Reading]:
+    counted = Counter(one.status.state for one in figures)
+    return (Reading("reenvio_payers", counted[state], {"state": state.value}) for state in PayerState)
 
 
 def _age(since: datetime | None, now: datetime) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from bpmn.names import JobType
 from workers.app.telemetry.counters import Values
+from workers.app.telemetry.label_names import type_label
 from workers.app.telemetry.metrics import ProcessMetrics
 from workers.runtime.events import (
     GatewayFailed,
@@ -30,6 +31,7 @@ COUNTED: Mapping[type[RuntimeEvent], tuple[str, tuple[str, ...]]] = {
     RenewalFailed: ("reenvio_renewals_failed_total", ("error",)),
     LoopCrashed: ("reenvio_loops_crashed_total", ("type", "how", "error")),
 }
+TYPE = "type"
 SETTLED_BEFORE, EXPIRED = "reenvio_jobs_settled_before_total", "reenvio_jobs_expired_total"
 
 
@@ -52,11 +54,17 @@ class RuntimeMetrics:
         if isinstance(event, LoopBlocked):
             self._blocked.record(event.seconds)
         elif isinstance(event, JobDone):
-            self._seconds.record(event.seconds, (event.type,))
+            job_type = type_label(event.type)
+            self._seconds.record(event.seconds, (job_type,))
             if event.settled_before:
-                self._counters.add(SETTLED_BEFORE, (event.type,))
+                self._counters.add(SETTLED_BEFORE, (job_type,))
 
 
 def _values(fields: tuple[str, ...]) -> Callable[[RuntimeEvent], Values]:
-    """The values of an event's fields."""
-    return lambda event: tuple(getattr(event, name) for name in fields)
+    """The values of an event's fields; mail's lanes are one type."""
+
+    def values(event: RuntimeEvent) -> Values:
+        given = {name: getattr(event, name) for name in fields}
+        return tuple(type_label(value) if name == TYPE else value for name, value in given.items())
+
+    return values

@@ -2,7 +2,7 @@
 
 Names of the rules' documents come first, in their exact spelling. No value of a process variable, no claim
 and no patient is ever a label. `payer` and `company` are at most 20 by name, and "other" for the rest,
-also for a payer that only a decision's variable names.
+also for a payer that settings do not know.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,21 +54,24 @@ THINGS: Mapping[str, str] = MappingProxyType(
         "attempt": "retry_attempts_total",
         "call": "reenvio_payer_places reenvio_payer_places_taken",
         "channel": "reenvio_renewals_failed_total",
-        "claim": "submission_retry_max_exceeded max_retries_exceeded_total reenvio_claims "
+        "claim": "submission_retry_max_exceeded max_retries_exceeded_total reenvio_claims reenvio_incidents "
+        "reenvio_claims_failed_total "
         "reenvio_payer_waiting reenvio_standing_still reenvio_standing_healed_total",
         "connection": "reenvio_redis_rejected_connections_total",
         "decision": "reenvio_decisions_total",
         "error": "error_classification_distribution permanent_errors_total",
         "event": "reenvio_outbox_waiting reenvio_events_set_aside_total",
         "flag": "reenvio_ready reenvio_payer_state",
+        "incident": "reenvio_incidents_elsewhere_total",
         "input": "reenvio_input_rejected_total",
         "job": "reenvio_jobs_taken_total reenvio_jobs_done_total reenvio_jobs_settled_before_total "
         "reenvio_jobs_expired_total reenvio_jobs_crashed_total",
         "letter": "dlq_entries_total dlq_size dlq_by_error_code dlq_by_company reenvio_dead_letters",
         "loop": "reenvio_loops_crashed_total",
         "mail": "tenant_jobs_processed tenant_consecutive_batch reenvio_mails_total "
-        "reenvio_mail_failures_total reenvio_mails_waiting",
+        "reenvio_mail_failures_total reenvio_mails_waiting reenvio_mail_queue_size",
         "operation": "reenvio_idempotency_hits_total",
+        "payer": "reenvio_payers",
         "priority": "tenant_current_priority",
         "report": "reenvio_reports_retried_total reenvio_reports_given_up_total",
         "request": "reenvio_gateway_failures_total",
@@ -133,6 +136,7 @@ DOCUMENT_03 = (
 )
 DECISIONS = (
     _counter("reenvio_decisions_total", "rule outcome", "Decisions: retry, exhausted or permanent"),
+    _counter("reenvio_claims_failed_total", "rule", "Claims, each at the first decision of a round"),
     _counter("reenvio_backoff_at_maximum_total", "rule", "Retries whose wait before jitter is the longest"),
     _gauge(
         "reenvio_jitter_deviation_ratio",
@@ -146,8 +150,12 @@ CLAIMS_AND_PAYERS = (
     _counter("reenvio_sends_total", "payer result", "Sends that are over, by what came of them"),
     _histogram("reenvio_send_duration_seconds", "payer", "Time that a payer took for a send"),
     _gauge("reenvio_claims", "state", "Claims by state"),
+    _gauge("reenvio_incidents", "type", "Claims that stand on an incident, by the job that raised it"),
+    _counter("reenvio_incidents_elsewhere_total", "type", "Incidents that are kept with no claim of ours"),
+    _gauge("reenvio_payers", "state", "Payers by the state of their breaker"),
     _gauge("reenvio_payer_state", "payer state", "1 for the state that the payer's breaker is in, else 0"),
     _gauge("reenvio_payer_state_seconds", "payer", "How long the breaker has been in its state"),
+    _gauge("reenvio_payer_held_seconds", "payer state", "Time since the payer stopped taking claims, else 0"),
     _gauge("reenvio_payer_places", "payer", "Calls that may be under way at once"),
     _gauge("reenvio_payer_places_taken", "payer", "Calls that are under way"),
     _gauge("reenvio_payer_waiting", "payer", "Claims that wait for the payer"),
@@ -158,6 +166,7 @@ MAIL = (
     _histogram("reenvio_mail_duration_seconds", "", "Time that an attempt to send a mail took"),
     _gauge("reenvio_mail_fair_rounds", "", "Turns of others through which a company may fairly wait"),
     _gauge("reenvio_mails_waiting", "", "Mails that are still to be sent"),
+    _gauge("reenvio_mail_queue_size", "queue state", "Mails in email:send and email:send:dlq, by state"),
     _gauge("reenvio_mail_oldest_seconds", "", "Time since the oldest was (again) queued; 0 without"),
     _gauge("reenvio_dead_letters", "company", "Dead letters that lie there now, by company"),
 )

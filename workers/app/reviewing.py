@@ -1,0 +1,24 @@
+"""What people do about reviews, of the open application: one by one, or many at once."""
+
+from workers.app.composition import App
+from workers.claims.bulk_desk import BulkDesk
+from workers.claims.bulk_runner import BulkRunner
+from workers.claims.incidents import StuckClaims
+from workers.claims.protocols import Protocols
+from workers.claims.reviewing import ClaimReviews
+
+
+def claim_reviews(app: App) -> ClaimReviews:
+    """Decides reviews, whoever asks."""
+    protocols = Protocols(app.store, app.payer_limits, app.cipher, app.channels, app.clock, app.observe)
+    return ClaimReviews(app.store, app.messages, app.intake, protocols, app.clock)
+
+
+def bulk_desk(app: App) -> BulkDesk:
+    """Takes orders about many claims."""
+    return BulkDesk(app.store, app.payer_limits, app.clock)
+
+
+def bulk_runner(app: App) -> BulkRunner:
+    """Carries them out."""
+    return BulkRunner(app.store, claim_reviews(app), StuckClaims(app.store, app.commands), app.clock)

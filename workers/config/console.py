@@ -1,0 +1,74 @@
+"""Where the console listens, how long people stay logged in, and how often a password may be guessed."""
+
+import ipaddress
+from datetime import timedelta
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_settings import SettingsConfigDict
+
+from workers.config.topic import Topic
+
+USUAL_PORT = 8095
+
+
+class ConsoleSettings(Topic):
+    """The console; it answers this machine alone unless it is told its address."""
+
+    model_config = SettingsConfigDict(env_prefix="CONSOLE_")
+
+    host: str = "127.0.0.1"
+    port: int | None = Field(default=None, ge=0, le=65535)
+    base_url: str | None = Field(default=None, validate_default=True)
+    session_hours: float = Field(default=10, gt=0, le=24 * 7)
+    idle_minutes: float = Field(default=60, gt=0, le=24 * 60)
+    login_failures: int = Field(default=5, ge=1, le=1_000)
+    login_minutes: float = Field(default=15, gt=0, le=24 * 60)
+    write_off_by_two: bool = False
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_an_address(cls, given: str | None, others: ValidationInfo) -> str | None:
+        if given is None and not _is_loopback(others.data.get("host", "")):
+            raise ValueError("CONSOLE_HOST lets others in: set it to the address they open, with https")
+        parts = urlsplit(given or "http://localhost")
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+            raise ValueError("it is the address people open, without a path: https://reenvio.example")
+        if parts.scheme == "http" and not _is_loopback(parts.hostname):
+            raise ValueError(
+                "passwords would travel in clear: people open it with https, by a proxy if need be"
+            )
+        return _without_usual_port(given) if given else None
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine reaches it."""
+        return _is_loopback(self.host)
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether people reach it by https, so that cookies may ask for that."""
+        return (self.base_url or "").startswith("https:")
+
+    @property
+    def session(self) -> timedelta:
+        """How long somebody stays logged in at most."""
+        return timedelta(hours=self.session_hours)
+
+    @property
+    def idle(self) -> timedelta:
+        """How long without doing anything."""
+        return timedelta(minutes=self.idle_minutes)
+
+
+def _without_usual_port(address: str) -> str:
+    """As browsers name it: they leave out the port that a scheme has by itself."""
+    parts, usual = urlsplit(address.rstrip("/")), {"http": 80, "https": 443}
+    return address.rstrip("/").removesuffix(f":{parts.port}" if parts.port == usual[parts.scheme] else "")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,1 @@
+"""The console: claims seen, understood and steered by people in a browser."""

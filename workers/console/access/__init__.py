@@ -1,0 +1,1 @@
+"""Who comes in: passwords, sessions, links, tokens against forged forms."""

@@ -1,0 +1,1 @@
+"""One file per page: read, make a view value, render."""

@@ -1,0 +1,94 @@
+"""Coming in, by password or by a link that opens once, and going out."""
+
+from starlette.responses import Response
+
+from workers.console.access.entrance import Credentials, Entered, LoginRefusal
+from workers.console.access.forms import CSRF_FIELD, own_path
+from workers.console.access.tokens import new_token
+from workers.console.pages.visit import FORM_COOKIE, SESSION_COOKIE, Visit, go, render
+
+TOO_MANY_REQUESTS = 429
+
+
+async def login_page(visit: Visit) -> Response:
+    """The form; who is in already goes on."""
+    if visit.session:
+        return go(own_path(visit.request.query_params.get("next")))
+    return _form(visit, "", 200)
+
+
+async def log_in(visit: Visit) -> Response:
+    """Login and password: in, or the form again with the same answer whoever is unknown."""
+    place = visit.request.client.host if visit.request.client else ""
+    given = Credentials(visit.field("login"), visit.field("password"), place, _held(visit))
+    came = await visit.console.entrance.log_in(given)
+    match came:
+        case Entered():
+            return _in(visit, came, own_path(visit.field("next")))
+        case LoginRefusal.TOO_MANY:
+            return _form(visit, "login.too_many", TOO_MANY_REQUESTS)
+        case LoginRefusal.WRONG:
+            return _form(visit, "login.wrong", 401)
+
+
+async def link_page(visit: Visit) -> Response:
+    """A link is opened by a button: what only looks at addresses does not spend it."""
+    token = visit.request.query_params.get("token", "")
+    return _with_form_cookie(visit, "link.html", 200, {"token": token})
+
+
+async def by_link(visit: Visit) -> Response:
+    """Spend a link."""
+    came = await visit.console.entrance.by_link(visit.field("token"), _held(visit))
+    return _in(visit, came, "/") if came else _form(visit, "login.link_spent", 401)
+
+
+async def log_out(visit: Visit) -> Response:
+    """End the session; the cookie goes too."""
+    await visit.console.entrance.log_out(_held(visit))
+    gone = go("/login", bye="1")
+    gone.delete_cookie(SESSION_COOKIE, path="/")
+    return gone
+
+
+def _held(visit: Visit) -> str:
+    return visit.request.cookies.get(SESSION_COOKIE, "")
+
+
+def _form(visit: Visit, problem: str, status: int) -> Response:
+    query = visit.request.query_params
+    onward = own_path(visit.field("next") or query.get("next"))
+    said = "login.bye" if query.get("bye") and not problem else ""
+    said = "own_password.changed" if query.get("changed") and not problem else said
+    values = {"problem": problem, "said": said, "next": onward, "login": visit.field("login")[:64]}
+    return _with_form_cookie(visit, "login.html", status, values)
+
+
+def _with_form_cookie(visit: Visit, template: str, status: int, values: dict[str, str]) -> Response:
+    """Who is not in yet has no session to tie a form to: a cookie of its own does it."""
+    token = visit.request.cookies.get(FORM_COOKIE) or new_token()
+    answer = render(visit, template, status, **(values | {CSRF_FIELD: token}))
+    answer.set_cookie(
+        FORM_COOKIE,
+        token,
+        path="/",
+        httponly=True,
+        samesite="strict",
+        secure=visit.console.settings.is_encrypted,
+    )
+    return answer
+
+
+def _in(visit: Visit, came: Entered, onward: str) -> Response:
+    answer = go(onward)
+    answer.delete_cookie(FORM_COOKIE, path="/")
+    answer.set_cookie(
+        SESSION_COOKIE,
+        came.token,
+        path="/",
+        httponly=True,
+        samesite="lax",
+        max_age=int(visit.console.settings.session.total_seconds()),
+        secure=visit.console.settings.is_encrypted,
+    )
+    return answer

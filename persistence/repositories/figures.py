@@ -40,13 +40,14 @@ class LetterAges:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledRetry:
-    """A retry as it was scheduled, without a deadline that could have shortened its wait."""
+    """A retry as it was scheduled; a deadline may have shortened its wait."""
 
     policy_version: str
     retry_count: int
     reason: str
     decided_at: datetime
     next_retry_time: datetime
+    deadline: datetime | None
 
 
 class Figures:
@@ -98,9 +99,9 @@ class Figures:
 
     async def scheduled_retries(self, since: datetime, limit: int) -> Sequence[ScheduledRetry]:
         """The latest retries scheduled since a moment."""
-        names = ("policy_version", "retry_count", "retry_reason", "decided_at", "next_retry_time")
+        names = ("policy_version", "retry_count", "retry_reason", "decided_at", "next_retry_time", "deadline")
         query = select(*(decisions.c[name] for name in names)).where(
-            decisions.c.decided_at >= since, decisions.c.should_retry, decisions.c.deadline.is_(None)
+            decisions.c.decided_at >= since, decisions.c.should_retry
         )
         rows = await self._connection.execute(query.order_by(decisions.c.decided_at.desc()).limit(limit))
         return [ScheduledRetry(*row) for row in rows]

@@ -50,21 +50,21 @@ def _together(parts: Iterable[dict[str, str]]) -> dict[str, str]:
     return {name: values for part in parts for name, values in part.items()}
 
 
-def waits(short: float, long: float, minutes: float) -> dict[str, str]:
-    """Waits up to an hour and longer ones, and their sum, all per step."""
+def waits(short: float, long: float, minutes: float, hour: str = "60") -> dict[str, str]:
+    """Waits up to an hour and longer ones, and their sum, all per step; Prometheus 3 says 60.0."""
     name = "submission_retry_backoff_minutes"
     return {
-        f'{name}_bucket{{instance="a", le="60.0"}}': rising(short),
+        f'{name}_bucket{{instance="a", le="{hour}"}}': rising(short),
         f'{name}_count{{instance="a"}}': rising(short + long),
         f'{name}_sum{{instance="a"}}': rising(minutes),
     }
 
 
-def analyses(quick: float, slow: float, rule: str = "RN-BIL-005") -> dict[str, str]:
-    """Analyses below and above a second, per step."""
+def analyses(quick: float, slow: float, rule: str = "RN-BIL-005", second: str = "1") -> dict[str, str]:
+    """Analyses below and above a second, per step; Prometheus 3 says 1.0."""
     name, labels = "retry_analysis_duration_seconds", f'instance="a", rule="{rule}"'
     return {
-        f'{name}_bucket{{{labels}, le="1.0"}}': rising(quick),
+        f'{name}_bucket{{{labels}, le="{second}"}}': rising(quick),
         f"{name}_count{{{labels}}}": rising(quick + slow),
     }
 
@@ -132,6 +132,7 @@ CLAIM_CASES = (
     of_a_shift("ReenvioBackoffAtMaximum", "4 % of the waits", at_maximum(0.04)),
     of_a_shift("ReenvioBackoffAtMaximum", "1 of 2", ONE_AT_MAXIMUM | single("RN-BIL-004", 2)),
     of_a_shift("ReenvioLastRetries", "6 % of the waits are the fifth", waits(94, 6, 1_200), {}),
+    of_a_shift("ReenvioLastRetries", "6 %, by Prometheus 3", waits(94, 6, 1_200, "60.0"), {}),
     of_a_shift("ReenvioLastRetries", "every second retry helps: 3.2 %", EVERY_SECOND_HELPS),
     of_a_shift("ReenvioLastRetries", "2 of 4 in six hours", waits(2 / 36, 2 / 36, 110 / 36)),
     Case("ReenvioJitterUneven", "31 %", jitter(0.31, 60), DAY, RULE_004, step=HALF_HOUR),
@@ -154,6 +155,7 @@ CLAIM_CASES = (
         60,
         RULE_004,
     ),
+    Case("ReenvioAnalysisSlow", "2 %, by Prometheus 3", analyses(98, 2, second="1.0"), 60, RULE_005),
     Case("ReenvioAnalysisSlow", "0.5 % over a second", analyses(99.5, 0.5), 60),
     Case("ReenvioAnalysisSlow", "3 of 6", analyses(0.1, 0.1), 60),
 )

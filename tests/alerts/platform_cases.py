@@ -99,6 +99,7 @@ PLATFORM_CASES = (
     Case("ReenvioIncidents", "a person has helped", {INCIDENT: "1x9 0x99"}, 11),
     Case("ReenvioIncidents", "none", {INCIDENT: steady(0)}, 10),
     Case("ReenvioIncidents", "one of a job without a claim", {ELSEWHERE: once(1, 40)}, 45, NOTIFY),
+    Case("ReenvioIncidents", "one before the first scrape", {ELSEWHERE: f"_x20 1x{LONG}"}, 30, NOTIFY),
     Case("ReenvioIncidents", "none of such a job for an hour", {ELSEWHERE: once(1, 40)}, 101),
     Case("ReenvioClaimsStandStill", "not healed in 20 minutes", {STILL: steady(2)}, 20, {"kind": "job"}),
     Case("ReenvioClaimsStandStill", "healed", {STILL: "2x10 0x20"}, 20),
@@ -130,6 +131,8 @@ PLATFORM_CASES = (
     Case("ReenvioOutboxLag", "301 s", {LAG: steady(301)}, 10, {}),
     Case("ReenvioOutboxLag", "300 s", {LAG: steady(300)}, 10),
     Case("ReenvioEventSetAside", "one", {ASIDE: once(1, 20)}, 30, {}),
+    Case("ReenvioEventSetAside", "one before the first scrape", {ASIDE: f"_x20 1x{LONG}"}, 30, {}),
+    Case("ReenvioEventSetAside", "one before the first scrape, long ago", {ASIDE: f"_x20 1x{LONG}"}, 100),
     Case("ReenvioEventSetAside", "none", {ASIDE: steady(0)}, 30),
     Case("ReenvioEventSetAside", "long ago", {ASIDE: once(1, 20)}, 100),
 )

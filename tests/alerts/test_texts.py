@@ -12,7 +12,7 @@ from workers.policy import PolicySource
 from workers.policy.tools import cover
 
 SAID = {alert.name: alert.annotations["description"] for alert in alerts()}
-BOUND = re.compile(r'le="([0-9.]+)"')
+BOUND = re.compile(r'le=~"([0-9]+)\|([0-9]+)\[\.\]0"')
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +63,10 @@ def test_a_bound_that_an_alert_counts_by_is_one_of_the_metrics(alert: Alert) -> 
     distributions = {
         one.metric.removesuffix("_bucket") for one in selectors(alert.expr) if "le" in one.labels
     }
+    assert len(BOUND.findall(alert.expr)) == len(re.findall(r"\ble\s*[=!]", alert.expr))
     for name in distributions:
-        assert set(BOUND.findall(alert.expr)) <= {str(float(bound)) for bound in METRICS[name].buckets}
+        bounds = {str(bound) for bound in METRICS[name].buckets}
+        assert {bound for spellings in BOUND.findall(alert.expr) for bound in spellings} <= bounds
 
 
 def test_the_configuration_of_the_operators_page_is_one(promtool: str, tmp_path: Path) -> None:

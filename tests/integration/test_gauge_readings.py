@@ -288,7 +288,7 @@ async def test_the_jitters_evenness_is_told_by_rule_from_stored_decisions(
         await store.record(draft(f"CLM-2-{number}", profile="RN-BIL-005"))
     for number in range(40):
         await store.record(draft(f"CLM-3-{number}", now=later(days=-2)))
-        await store.record(draft(f"CLM-4-{number}", deadline=later(hours=5)))
+        await store.record(draft(f"CLM-4-{number}", deadline=later(hours=4, minutes=5, seconds=30)))
     found = values(await readings.jitter(), "reenvio_jitter_deviation_ratio")
     assert set(found) == {("RN-BIL-004",), ("RN-BIL-005",)}
     assert all(by < 0.5 for by in found.values())
@@ -302,6 +302,20 @@ async def test_the_jitter_of_a_profile_of_ones_own_is_told_under_the_rule_that_i
     for number in range(40):
         await store.record(draft(f"CLM-1-{number}", policy=policy, profile="OWN"))
     assert set(values(await readings.jitter(), "reenvio_jitter_deviation_ratio")) == {("RN-BIL-005",)}
+
+
+async def test_waits_of_claims_with_a_deadline_are_counted_where_it_is_too_far_away_to_shorten_them(
+    readings: DatabaseReadings, store: Store, database: AsyncEngine
+) -> None:
+    for number in range(40):
+        await store.record(draft(f"CLM-1-{number}", profile="RN-BIL-004", deadline=later(hours=48)))
+        near = later(hours=4, minutes=5, seconds=30)
+        await store.record(draft(f"CLM-2-{number}", profile="RN-BIL-005", deadline=near))
+    async with database.begin() as connection:
+        await connection.execute(update(retry_decisions).values(next_retry_time=later(seconds=330)))
+    found = values(await readings.jitter(), "reenvio_jitter_deviation_ratio")
+    assert set(found) == {("RN-BIL-004",)}
+    assert found[("RN-BIL-004",)] > 5
 
 
 async def test_waits_that_are_all_the_same_are_seen(

@@ -10,6 +10,7 @@ from bpmn.names import JobType
 from domain.backoff import window
 from domain.breaker import Breaker
 from domain.claim_state import ENDS, ClaimState
+from domain.deadline import seconds_left
 from domain.durations import ONE_SECOND, whole_second
 from domain.kpis.definitions import SUCCESS_AFTER_RETRY
 from domain.kpis.periods import Span
@@ -157,7 +158,8 @@ class DatabaseReadings:
             schedules = await tx.policies.schedules(retry.policy_version for retry in retries)
         draws: dict[str, list[Draw]] = {}
         for retry in retries:
-            if schedule := _schedule_of(retry, schedules[retry.policy_version]):
+            schedule = _schedule_of(retry, schedules[retry.policy_version])
+            if schedule and _is_free_of_its_deadline(retry, schedule):
                 draws.setdefault(schedule.shape.rule, []).append(_draw(retry, schedule))
         found = {rule: deviation(drawn) for rule, drawn in draws.items()}
         return [
@@ -233,6 +235,15 @@ def _age(since: datetime | None, now: datetime) -> float:
 def _schedule_of(retry: ScheduledRetry, schedules: Sequence[KeptSchedule]) -> KeptSchedule | None:
     attempt = retry.retry_count + 1
     return next((one for one in schedules if one.has_said(retry.reason, attempt)), None)
+
+
+def _is_free_of_its_deadline(retry: ScheduledRetry, schedule: KeptSchedule) -> bool:
+    """Whether no draw, however long, would have been shortened: else short ones alone would be counted."""
+    if retry.deadline is None:
+        return True
+    start, limits = whole_second(retry.decided_at), schedule.limits
+    _low, high = window(limits, retry.retry_count)
+    return high <= seconds_left(limits, start=start, deadline=retry.deadline)
 
 
 def _draw(retry: ScheduledRetry, schedule: KeptSchedule) -> Draw:

@@ -39,13 +39,10 @@ OF_OTHERS = {
     name for name in METRICS if name.startswith(("reenvio_redis_", "reenvio_kpi", "reenvio_standing_"))
 }
 NOTHING_HAPPENED = {
-    "reenvio_jobs_crashed_total",
     "reenvio_reports_retried_total",
     "reenvio_reports_given_up_total",
     "reenvio_gateway_failures_total",
     "reenvio_renewals_failed_total",
-    "reenvio_loops_crashed_total",
-    "reenvio_loop_blocked_seconds",
     "reenvio_events_set_aside_total",
 }
 """Told only when there is trouble, under labels that nobody knows before, or by the relay."""

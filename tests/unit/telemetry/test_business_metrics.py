@@ -222,3 +222,21 @@ def test_counters_begin_at_zero_where_their_labels_are_known(counted: Counted) -
     assert set(found.of("submission_retry_max_exceeded").values()) == {0}
     counted.tell(made("RN-BIL-004", decision()))
     assert counted.scrape.value("submission_retry_total", classification="TRANSIENT", payer="payer-1") == 1
+
+
+def test_distributions_begin_without_a_case_where_their_labels_are_known(counted: Counted) -> None:
+    begin_counters(counted.metrics, Known(counted.names, catalog_of([]), ("submit_claim",), 5))
+    before = counted.scrape
+    counted.tell(made("RN-BIL-004", decision()))
+    counted.tell(ClaimSent("CLM-1-1", "payer-1", 1, Accepted("P-1"), 0.3, 1, 2))
+    after = counted.scrape
+    for name, labels in (
+        ("submission_retry_backoff_minutes", {}),
+        ("retry_analysis_duration_seconds", {"rule": "RN-BIL-004"}),
+        ("reenvio_send_duration_seconds", {"payer": "payer-1"}),
+    ):
+        assert before.value(f"{name}_count", **labels) == 0
+        assert before.value(f"{name}_sum", **labels) == 0
+        assert after.value(f"{name}_count", **labels) == 1
+        assert set(before.of(f"{name}_bucket")) == set(after.of(f"{name}_bucket"))
+        assert set(before.of(f"{name}_count")) == set(after.of(f"{name}_count"))

@@ -170,10 +170,21 @@ def begin_counters(metrics: ProcessMetrics, known: Known) -> None:
     begin("reenvio_mail_failures_total", product(PERMANENT, (MailFate.DIED,)))
     begin("retry_attempts_total", ((str(number),) for number in range(1, known.mail_attempts + 1)))
     begin("dlq_entries_total", [()])
+    begin("dlq_by_error_code", ((code,) for code in names.codes.named()))
     begin("reenvio_standing_healed_total", ((kind,) for kind in StandingKind))
     begin("reenvio_incidents_elsewhere_total", ((job_type.value,) for job_type in JobType))
     for name in COUNTED_BY_COMPANY:
         begin(name, ((company,) for company in companies))
+    _begin_distributions(metrics, payers)
+
+
+def _begin_distributions(metrics: ProcessMetrics, payers: Iterable[str]) -> None:
+    """Show every distribution whose labels are known without a case."""
+    own = metrics.distributions
+    for name in (*WAITED.values(), "retry_backoff_delay_seconds", "reenvio_mail_duration_seconds"):
+        own[name].begin([()])
+    own["retry_analysis_duration_seconds"].begin((rule,) for rule in RULES)
+    own["reenvio_send_duration_seconds"].begin((payer,) for payer in payers)
 
 
 def _classified(catalog: Catalog) -> Iterable[tuple[str, str, str]]:

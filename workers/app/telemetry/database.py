@@ -11,6 +11,7 @@ from workers.app.telemetry.metrics import ProcessMetrics
 def timed(metrics: ProcessMetrics, seconds: Callable[[], float] = perf_counter) -> Watch:
     """Times reads and writes; a write that several share is one."""
     durations = metrics.distributions["reenvio_database_duration_seconds"]
+    durations.begin((access.value,) for access in Access if access is not Access.SHARED_WRITE)
 
     @contextmanager
     def watch(access: Access) -> Iterator[None]:

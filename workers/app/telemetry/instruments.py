@@ -1,6 +1,6 @@
 """The table's metrics as instruments of the OpenTelemetry SDK."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from opentelemetry.metrics import CallbackOptions, Histogram, Meter, Observation
 
@@ -21,13 +21,24 @@ class Distribution:
         self._labels = MetricLabels(metric.name)
         self._histogram = histogram
         self._attributes: dict[Values, Mapping[str, str]] = {}
+        self._begun: dict[Values, Mapping[str, str]] = {}
 
     def record(self, value: float, values: Values = ()) -> None:
         """Record under the values of the metric's labels, in the table's order."""
         if (attributes := self._attributes.get(values)) is None:
-            fitted = self._labels.fitted(values)
-            attributes = self._attributes[values] = dict(zip(self._names, fitted, strict=True))
+            attributes = self._attributes[values] = self._labelled(values)
         self._histogram.record(value, attributes)
+
+    def begin(self, known: Iterable[Values]) -> None:
+        """Show these without any case until there is one, so that the first ones are seen as a step."""
+        self._begun |= {values: self._labelled(values) for values in known}
+
+    def begun(self) -> Sequence[Mapping[str, str]]:
+        """The labels of those that were begun."""
+        return list(self._begun.values())
+
+    def _labelled(self, values: Values) -> Mapping[str, str]:
+        return dict(zip(self._names, self._labels.fitted(values), strict=True))
 
 
 def create_instruments(meter: Meter, counters: Counters, gauges: Gauges) -> Mapping[str, Distribution]:

@@ -54,7 +54,7 @@ class ProcessMetrics:
     def exposition(self) -> bytes:
         """All of them in Prometheus' text format."""
         with self._collecting:
-            return generate_latest(Spelled(self._registry))
+            return generate_latest(Spelled(self._registry, self.distributions))
 
     @asynccontextmanager
     async def pushed(self, terms: PushTerms | None) -> AsyncIterator[None]:

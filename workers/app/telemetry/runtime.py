@@ -1,6 +1,7 @@
 """Counts what the runtime emits."""
 
 from collections.abc import Callable, Mapping
+from itertools import product
 
 from bpmn.names import JobType
 from workers.app.telemetry.counters import Values
@@ -19,20 +20,24 @@ from workers.runtime.events import (
     ReportRetried,
     RuntimeEvent,
 )
+from workers.runtime.job_source import POLL, STREAM
 
 COUNTED: Mapping[type[RuntimeEvent], tuple[str, tuple[str, ...]]] = {
     JobTaken: ("reenvio_jobs_taken_total", ("type", "how")),
     JobDone: ("reenvio_jobs_done_total", ("type", "outcome")),
     JobExpired: ("reenvio_jobs_expired_total", ("type",)),
-    JobCrashed: ("reenvio_jobs_crashed_total", ("type", "error")),
+    JobCrashed: ("reenvio_jobs_crashed_total", ("type",)),
     ReportRetried: ("reenvio_reports_retried_total", ("type", "status")),
     ReportGivenUp: ("reenvio_reports_given_up_total", ("type", "status")),
     GatewayFailed: ("reenvio_gateway_failures_total", ("type", "how", "status")),
     RenewalFailed: ("reenvio_renewals_failed_total", ("error",)),
-    LoopCrashed: ("reenvio_loops_crashed_total", ("type", "how", "error")),
+    LoopCrashed: ("reenvio_loops_crashed_total", ("type", "how")),
 }
 TYPE = "type"
-SETTLED_BEFORE, EXPIRED = "reenvio_jobs_settled_before_total", "reenvio_jobs_expired_total"
+SETTLED_BEFORE = "reenvio_jobs_settled_before_total"
+BY_TYPE = (SETTLED_BEFORE, "reenvio_jobs_expired_total", "reenvio_jobs_crashed_total")
+BY_WAY = ("reenvio_jobs_taken_total", "reenvio_loops_crashed_total")
+REPORTED_AS = ("complete", "throw", "fail", "incident", "postpone", "hand-back")
 
 
 class RuntimeMetrics:
@@ -43,8 +48,7 @@ class RuntimeMetrics:
         self._seconds = metrics.distributions["reenvio_job_duration_seconds"]
         self._blocked = metrics.distributions["reenvio_loop_blocked_seconds"]
         self._counted = {kind: (name, _values(fields)) for kind, (name, fields) in COUNTED.items()}
-        for name in (SETTLED_BEFORE, EXPIRED):
-            self._counters.begin(name, ((job_type.value,) for job_type in JobType))
+        self._begin()
 
     def count(self, event: RuntimeEvent) -> None:
         """Count one event."""
@@ -58,6 +62,16 @@ class RuntimeMetrics:
             self._seconds.record(event.seconds, (job_type,))
             if event.settled_before:
                 self._counters.add(SETTLED_BEFORE, (job_type,))
+
+    def _begin(self) -> None:
+        """Show what is known at 0: the first trouble of a kind is a step too."""
+        types = [job_type.value for job_type in JobType]
+        for name in BY_TYPE:
+            self._counters.begin(name, ((one,) for one in types))
+        for name in BY_WAY:
+            self._counters.begin(name, product(types, (STREAM, POLL)))
+        self._counters.begin("reenvio_jobs_done_total", product(types, REPORTED_AS))
+        self._blocked.begin([()])
 
 
 def _values(fields: tuple[str, ...]) -> Callable[[RuntimeEvent], Values]:

@@ -249,6 +249,10 @@ class Store:
         with self._noted():
             return await self._decisions.add(draft, tell)
 
+    async def finished(self) -> None:
+        """Wait until no decision is being written, also of those for which nobody waits any more."""
+        await self._decisions.finished()
+
     async def _record(self, drafts: Sequence[DecisionDraft]) -> Sequence[Recorded]:
         tried: set[int] = set()
 

@@ -1,10 +1,13 @@
 """Opens the database: SQLite in WAL mode, safe under several processes, or PostgreSQL."""
 
+import asyncio
 import os
 import sqlite3
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,12 +16,15 @@ from sqlalchemy import Connection, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import QueuePool
 
 from persistence.database.addresses import sqlite_url as sqlite_url
 from persistence.database.trouble import UNREACHABLE, DatabaseError
 
 SQLITE_ENDINGS = ("", "-wal", "-shm", "-journal")
 READ_ONLY = "reenvio_read_only"
+CLOSING = timedelta(seconds=10)
+LOOK_AGAIN_SECONDS = 0.01
 ONE_MOMENT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 """SQLite's write-ahead log gives every reading transaction as much by itself."""
 SQLITE_PRAGMAS = (
@@ -57,6 +63,19 @@ def open_database(url: str, limits: PoolLimits = PoolLimits()) -> AsyncEngine:  
         event.listen(engine.sync_engine, "connect", partial(_prepare_sqlite, limits))
         event.listen(engine.sync_engine, "begin", _begin)
     return engine
+
+
+async def close_database(engine: AsyncEngine, *, patience: timedelta = CLOSING) -> None:
+    """Close it when whoever is at work has given its connection back; one in use would be left open.
+
+    Whoever does not end in time keeps nobody waiting.
+    """
+    pool, until = engine.pool, time.monotonic() + patience.total_seconds()
+    try:
+        while isinstance(pool, QueuePool) and pool.checkedout() and time.monotonic() < until:  # noqa: ASYNC110  # a pool tells nobody
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+    finally:
+        await engine.dispose()
 
 
 def looking(engine: AsyncEngine) -> Mapping[str, Any]:

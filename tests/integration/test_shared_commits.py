@@ -17,7 +17,7 @@ from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.payloads import seal_payload
 from persistence.store import Store
-from tests.support.builders import NOW
+from tests.support.builders import NOW, draft
 from tests.support.payer_stage import DOWN, PAYER, Scene
 from workers.payers.places import SLOTS
 from workers.runtime import Complete, Incident, Job, JobHandler, Outcome, Throw
@@ -239,3 +239,13 @@ async def test_a_send_is_on_record_with_the_moment_at_which_it_leaves(scene: Sce
         sends = await tx.attempts.histories(["CLM-D-1", "CLM-D-2"])
     began = [send.started_at for history in sends.values() for send in history.sends]
     assert began == [NOW, NOW + scene.limits.interval]
+
+
+async def test_a_stopping_worker_waits_for_decisions_that_nobody_waits_for_any_more(scene: Scene) -> None:
+    store, deciding = scene.store, scene.handler("analyze-retry")
+    asking = asyncio.create_task(store.record(draft("CLM-1-1")))
+    await asyncio.sleep(0)
+    asking.cancel()
+    await deciding.finish()
+    async with store.reading() as tx:
+        assert await tx.decisions.count("CLM-1-1") == 1

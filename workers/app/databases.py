@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from persistence.audit.seals import seals_of
-from persistence.database.engine import lacks_file, open_database
+from persistence.database.engine import close_database, lacks_file, open_database
 from persistence.database.revision import is_new_enough, knows_beginnings
 from persistence.encryption.keys import require_key
 from persistence.store import Store
@@ -31,7 +31,7 @@ async def opened_store(settings: Settings) -> AsyncIterator[Store]:
             )
         yield Store(database, seals_of(keys_as_given(settings)))
     finally:
-        await database.dispose()
+        await close_database(database)
 
 
 @asynccontextmanager
@@ -55,7 +55,7 @@ async def opened_for_retention(settings: Settings, store: Store) -> AsyncIterato
     try:
         yield Store(database)
     finally:
-        await database.dispose()
+        await close_database(database)
 
 
 async def migrate_database(settings: Settings) -> None:
@@ -71,4 +71,4 @@ async def migrate_database(settings: Settings) -> None:
         store = Store(database, seals_of(keys_as_given(settings)))
         await begin_trail(settings, store, upgraded=upgraded)
     finally:
-        await database.dispose()
+        await close_database(database)

@@ -34,6 +34,7 @@ def retry_submission_backoff(services: Services) -> JobHandler:
         lock=timedelta(seconds=30),
         time_limit=timedelta(seconds=2),
         at_once=10,
+        finish=services.store.finished,
     )
 
 
@@ -46,6 +47,7 @@ def analyze_retry(services: Services) -> JobHandler:
         lock=timedelta(seconds=10),
         time_limit=timedelta(seconds=5),
         at_once=50,
+        finish=services.store.finished,
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -16,7 +16,7 @@ from workers.runtime.gateway import Gateway
 from workers.runtime.handler import JobHandler
 from workers.runtime.job import Job
 from workers.runtime.load import Load
-from workers.runtime.outcome import Fail, HandBack, Incident, Outcome, incident_of
+from workers.runtime.outcome import Fail, HandBack, Incident, Outcome, backoff_of, incident_of
 from workers.runtime.reporting import Reporter
 
 HAND_BACK_SECONDS = 5.0
@@ -113,27 +113,33 @@ class Executor:
     async def _report(self, job: Job, outcome: Outcome, *, begun: float, until: float) -> None:
         ended = time.monotonic()
         if (message := incident_of(outcome, job.retries)) is not None:
-            await self._tell_of_incident(job, message)
+            await self._foretold(job, self.handler.on_incident(job, message))
+        elif (backoff := backoff_of(outcome, job.retries)) is not None:
+            await self._foretold(job, self.handler.on_backoff(job, backoff))
         await self._reporter.report(job, outcome, until=max(until, ended), seconds=ended - begun)
 
-    async def _tell_of_incident(self, job: Job, message: str) -> None:
-        """Whoever keeps incidents must not keep the engine from its report."""
+    async def _foretold(self, job: Job, told: Awaitable[None]) -> None:
+        """Whoever keeps incidents and backoffs must not keep the engine from its report."""
         try:
             async with asyncio.timeout(INCIDENT_SECONDS):
-                await self.handler.on_incident(job, message)
+                await told
         except (Exception, asyncio.CancelledError) as error:
             if isinstance(error, asyncio.CancelledError) and cancellation.is_ours():
                 raise
             self._emit(_crash(job, error))
 
     async def drain(self, usual: timedelta) -> None:
-        """Hand back what has not begun, let the rest finish in its time, hand back what is left."""
+        """Hand back what has not begun, let the rest finish in its time, hand back what is left.
+
+        What was given up is waited for: it may have a connection of somebody's to give back.
+        """
         returns = self._hand_back([held for held in self._held.values() if not held.has_begun])
         if running := [held.task for held in self._held.values() if held.task]:
             await asyncio.wait(running, timeout=self.handler.drain(usual).total_seconds())
+        given_up = [held.task for held in self._held.values() if held.task]
         returns += self._hand_back(list(self._held.values()))
         finishing = asyncio.ensure_future(self.handler.finish())
-        await asyncio.wait([*returns, finishing], timeout=HAND_BACK_SECONDS)
+        await asyncio.wait([*returns, *given_up, finishing], timeout=HAND_BACK_SECONDS)
         finishing.cancel()
 
     def _hand_back(self, unfinished: Sequence[_Held]) -> list[asyncio.Task[None]]:

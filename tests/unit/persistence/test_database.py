@@ -1,11 +1,15 @@
 """Opening the database: what cannot be opened is one line of advice."""
 
+import asyncio
+import gc
+import warnings
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
-from persistence.database.engine import answers, open_database, sqlite_url
+from persistence.database.engine import answers, close_database, open_database, sqlite_url
 from persistence.database.trouble import DatabaseError
 
 
@@ -37,3 +41,32 @@ async def test_a_server_that_is_not_there_does_not_answer() -> None:
     engine = open_database("postgresql+asyncpg://nobody@127.0.0.1:1/none")
     assert not await answers(engine)
     await engine.dispose()
+
+
+async def test_a_database_is_closed_when_whoever_is_at_work_there_has_ended(tmp_path: Path) -> None:
+    engine, begun, may_end = open_database(sqlite_url(tmp_path / "x.db")), asyncio.Event(), asyncio.Event()
+
+    async def work() -> None:
+        async with engine.begin() as connection:
+            await connection.execute(text("CREATE TABLE done (at INTEGER)"))
+            begun.set()
+            await may_end.wait()
+
+    working = asyncio.create_task(work())
+    await begun.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        closing = asyncio.create_task(close_database(engine))
+        done, _ = await asyncio.wait([closing], timeout=0.1)
+        assert not done
+        may_end.set()
+        await asyncio.gather(working, closing)
+        gc.collect()  # a connection that was left open would be told of here
+    assert engine.pool.status().endswith("Current Checked out connections: 0")
+
+
+async def test_whoever_does_not_end_in_time_keeps_nobody_from_closing(tmp_path: Path) -> None:
+    engine = open_database(sqlite_url(tmp_path / "x.db"))
+    async with engine.connect() as connection:
+        await close_database(engine, patience=timedelta(seconds=0.05))
+        await connection.invalidate()  # its pool is gone: it would stay open

@@ -211,6 +211,32 @@ async def test_a_stopping_worker_hands_back_what_does_not_finish_in_time(gateway
         await until(lambda: gateway.ledger.ended == 2)
 
 
+async def test_a_stopping_worker_waits_for_what_it_gave_up(gateway: FaultyGateway) -> None:
+    """It may have to give a connection back, which nobody must close under it."""
+    events, listener = collected()
+    begun, given_back = asyncio.Event(), list[str]()
+    seen: list[list[str]] = []
+
+    async def hang(_job: Job) -> Outcome:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await until(lambda: any(isinstance(event, JobDone) for event in events))  # handed back
+            for _ in range(100):
+                await asyncio.sleep(0)
+            given_back.append("a connection")
+        return Complete()
+
+    async with on_stage(
+        gateway, JobHandler(TYPE, (), hang), listener, drain=timedelta(seconds=0.05)
+    ) as stage:
+        stage.running.add_done_callback(lambda _: seen.append(list(given_back)))
+        create(gateway)
+        await begun.wait()
+    assert seen == [["a connection"]]
+
+
 async def test_a_stopping_worker_waits_for_what_its_jobs_began_and_left(gateway: FaultyGateway) -> None:
     ended: list[str] = []
 

@@ -45,12 +45,16 @@ class JobPlace:
 
 @dataclass(frozen=True, slots=True)
 class HeldJob:
-    """A job in a worker's hands: its key at the engine, its retries, and when its lock ends by that clock."""
+    """A job in a worker's hands: its key at the engine, its retries, and when its lock ends by that clock.
+
+    One that `rests` was put off by us until then: it is on record that it stands on no incident.
+    """
 
     key: int
     retries: int
     until: datetime
     place: JobPlace | None = None
+    rests: bool = False
 
     @property
     def written_place(self) -> str | None:

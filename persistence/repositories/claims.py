@@ -57,6 +57,7 @@ class ClaimRow:
     job_retries: int | None = None
     job_until: datetime | None = None
     job_place: str | None = None
+    job_rests_until: datetime | None = None
 
     def moved(self, state: ClaimState, *, now: datetime, **changes: Any) -> "ClaimRow":
         """The claim in another state; a wait belongs to one only, and who moves a claim ends its incident."""

@@ -13,7 +13,7 @@ from domain.mail.mail import MAIL_LIFE, MailState
 from domain.standing import HeldJob, JobPlace, Late, StandingKind, Standstill
 from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
-from persistence.repositories.claims import JOB_COLUMNS
+from persistence.repositories.claims import JOB_COLUMNS, job_columns
 from persistence.tables import claims, mails, standing_still
 
 IN_A_JOB = (ClaimState.SUBMITTING, ClaimState.FAILED)
@@ -41,6 +41,15 @@ class Gone:
     moved: bool
 
 
+@dataclass(frozen=True, slots=True)
+class RestingJob:
+    """A job of a claim's process that is put off, until the end of its backoff."""
+
+    claim_id: str
+    process_instance_key: int
+    job: HeldJob
+
+
 class Standstills:
     """Looks for what is late, and keeps what was found; a claim on an incident waits for a person."""
 
@@ -56,6 +65,15 @@ class Standstills:
             query = query.where(_follows(kind, page.after))
         rows = await self._connection.execute(query)
         return [Late(page.kind, row.subject, row.since, _job(row, page.before)) for row in rows]
+
+    async def rests(self, resting: RestingJob) -> None:
+        """Note a job that is put off, in the row of its own process's claim; keys of one process grow."""
+        job, known = resting.job, claims.c
+        mine = (known.claim_id == resting.claim_id) & known.state.in_((*IN_A_JOB, ClaimState.WAITING))
+        own = (known.process_instance_key == resting.process_instance_key) & known.incident.is_(None)
+        newest = or_(known.job_key.is_(None), known.job_key <= job.key)
+        values = job_columns(job) | {"job_rests_until": job.until}
+        await self._connection.execute(update(claims).where(mine, own, newest).values(values))
 
     async def last_move(self, since: datetime) -> datetime | None:
         """When a claim was last worked on, or a mail left, if any was since a moment."""
@@ -141,11 +159,12 @@ class _Rows:
     since: Column[datetime]
     is_late: Callable[[datetime], ColumnElement[bool]]
     has_moved: ColumnElement[bool]
+    rests: ColumnElement[bool]
 
     @property
     def job(self) -> Sequence[ColumnElement[Any]]:
-        """The job that last wrote about each."""
-        return [self.subject.table.c[name] for name in JOB_COLUMNS]
+        """The job that last wrote about each, and whether a backoff of ours is on record for it."""
+        return [*(self.subject.table.c[name] for name in JOB_COLUMNS), self.rests.label("rests")]
 
 
 def _waits(before: datetime) -> ColumnElement[bool]:
@@ -175,21 +194,26 @@ def _left(states: Collection[ClaimState], since: Column[datetime]) -> ColumnElem
     return claims.c.state.not_in(ENDED_BY_PEOPLE) & or_(claims.c.state.not_in(states), anew)
 
 
+_PUT_OFF = claims.c.job_rests_until == claims.c.job_until
+_NOT_BEING_SENT = mails.c.sending_until.is_(None)
+"""A mail's wait is written down in the commit that ends its attempt."""
 _KINDS: Mapping[StandingKind, _Rows] = {
     StandingKind.WAIT: _Rows(
         claims.c.claim_id,
         claims.c.next_retry_time,
         _waits,
         _left((ClaimState.WAITING,), claims.c.next_retry_time),
+        _PUT_OFF,
     ),
     StandingKind.JOB: _Rows(
-        claims.c.claim_id, claims.c.job_until, _jobs, _left(IN_A_JOB, claims.c.job_until)
+        claims.c.claim_id, claims.c.job_until, _jobs, _left(IN_A_JOB, claims.c.job_until), _PUT_OFF
     ),
     StandingKind.MAIL: _Rows(
         mails.c.outbox_id,
         mails.c.job_until,
         _mails,
         or_(mails.c.state == MailState.SENT, mails.c.job_until.is_distinct_from(standing_still.c.since)),
+        _NOT_BEING_SENT,
     ),
 }
 
@@ -205,7 +229,7 @@ def _job(row: Any, before: datetime) -> HeldJob | None:
     if row.job_key is None or row.job_until is None or row.job_until >= before:
         return None
     place = JobPlace.read(row.job_place) if row.job_place else None
-    return HeldJob(row.job_key, row.job_retries, row.job_until, place)
+    return HeldJob(row.job_key, row.job_retries, row.job_until, place, rests=bool(row.rests))
 
 
 def _read(row: Row[Any]) -> Standstill:

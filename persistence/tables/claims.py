@@ -56,6 +56,7 @@ claims = Table(
     Column("job_retries", Integer),
     Column("job_until", UtcDateTime),
     Column("job_place", Text),  # where it stands in its process, so that its task can begin anew
+    Column("job_rests_until", UtcDateTime),  # the end of a backoff of ours, as long as it is `job_until` too
     CheckConstraint("state IN ('" + "', '".join(CLAIM_STATES) + "')", name="state"),
     Index("ix_claims_state", "state", "next_retry_time"),
     Index("ix_claims_updated_at", "updated_at"),

@@ -1,5 +1,7 @@
 """The watch on both databases: what it finds by the rows of real jobs, and what it asks of the engine."""
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,11 +14,11 @@ from structlog.testing import capture_logs
 from bpmn.names import JobType
 from domain.claim_state import ClaimState
 from domain.errors import Trouble
-from domain.mail.mail import MailState
+from domain.mail.mail import MailState, outbox_id
 from domain.observations import Observation, StandstillHealed
 from domain.payer_status import PayerLimits
 from domain.readings import Reading
-from domain.standing import NUDGE_AGAIN, HeldJob, JobPlace, StandingKind
+from domain.standing import NUDGE_AGAIN, HeldJob, JobPlace, Look, StandingKind
 from domain.submission import AnswerLost, SendResult, Submission
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
@@ -28,7 +30,7 @@ from tests.support.services import services
 from workers.jobs import all_handlers
 from workers.runtime import Complete, Job, Outcome, Postpone, Throw
 from workers.upkeep.clocks import ClockCheck
-from workers.upkeep.standing import Nudges, StandingWatch, standing_gauges
+from workers.upkeep.standing import Found, Nudges, StandingWatch, standing_gauges
 
 LOCK, LATE = timedelta(minutes=5), timedelta(minutes=11)
 STEP = timedelta(minutes=5)
@@ -344,7 +346,7 @@ async def test_a_mail_that_a_limit_set_back_and_the_engine_forgot_is_handed_out_
     await hospital.look(LOCK + LATE)
     await hospital.others_move()
     assert await hospital.look(STEP) == 1
-    assert hospital.engine.failed == [HELD]
+    assert hospital.engine.failed == [replace(HELD, rests=True)]
 
 
 async def test_a_decision_that_nobody_heard_of_leaves_its_job_with_the_claim(hospital: Hospital) -> None:
@@ -433,3 +435,94 @@ async def test_what_was_nudged_before_a_watch_died_is_on_record(
         await hospital.look(STEP)
     assert await hospital.story("CLM-D-10") == ["standing_nudged"]
     assert await hospital.story("CLM-D-11") == []
+
+
+async def is_put_off(hospital: Hospital, **changes: Any) -> Job:
+    """A redelivery while a send may be under way, as the runtime tells of it before it tells the engine."""
+    variables = {"claimId": STUCK, "payerId": PAYER}
+    deadline = (hospital.moment + LOCK).timestamp()
+    job = Job(1, "submit-claim", "Task", 1, 3, {}, variables, deadline, element_instance_key=6)
+    await hospital.handler("submit-claim").on_backoff(replace(job, **changes), LOCK)
+    return job
+
+
+async def nudged_jobs(hospital: Hospital) -> list[HeldJob]:
+    """The jobs that the watch asks for once they are late at two looks."""
+    await hospital.look(2 * LOCK + LATE)
+    await hospital.others_move()
+    await hospital.look(STEP)
+    return hospital.engine.failed
+
+
+async def test_a_job_that_is_put_off_is_on_record_until_it_is_handed_out_again(hospital: Hospital) -> None:
+    await hospital.is_killed_in_a_send()
+    hospital.moment += timedelta(seconds=30)
+    await is_put_off(hospital)
+    until = (await hospital.row()).job_until
+    assert until == hospital.moment + LOCK
+    place = JobPlace(instance=1, element=6, first_key=1, element_id="Task")
+    assert await nudged_jobs(hospital) == [HeldJob(1, 3, until, place, rests=True)]
+
+
+async def test_a_job_that_came_again_and_wrote_rests_no_more(hospital: Hospital) -> None:
+    await hospital.is_killed_in_a_send()
+    await is_put_off(hospital)
+    hospital.moment += timedelta(minutes=30)
+    await hospital.is_killed_in_a_send()
+    [held] = await nudged_jobs(hospital)
+    assert (held.key, held.rests) == (1, False)
+
+
+@pytest.mark.parametrize("changes", [{"process_instance_key": 9}, {"key": 0}])
+async def test_the_backoff_of_another_process_or_of_an_earlier_job_is_not_the_claims(
+    hospital: Hospital, changes: dict[str, int]
+) -> None:
+    await hospital.is_killed_in_a_send()
+    await is_put_off(hospital, **changes)
+    [held] = await nudged_jobs(hospital)
+    assert (held.key, held.rests) == (1, False)
+
+
+async def test_a_backoff_of_a_claim_on_an_incident_is_not_noted(hospital: Hospital) -> None:
+    await hospital.is_killed_in_a_send()
+    job = Job(1, "submit-claim", "Task", 1, 1, {}, {"claimId": STUCK, "payerId": PAYER})
+    await hospital.handler("submit-claim").on_incident(job, "stuck")
+    await is_put_off(hospital)
+    assert (await hospital.row()).job_until == NOW + LOCK
+
+
+async def test_a_mails_wait_is_on_record_with_its_attempt_and_one_that_is_being_sent_is_not_resting(
+    store: Store,
+) -> None:
+    hospital = Hospital(store, PayerLimits(per_minute=None, needs_proof=False))
+    begun = replace(a_mail(), attempts=1).in_hands_of(HELD)
+    sending = replace(begun, outbox_id=outbox_id("sending"), sending_until=NOW + LOCK, job_key=2)
+    waiting = replace(begun, last_failure_at=NOW)
+    await store.run(lambda tx: tx.mails.add(sending))
+    await store.run(lambda tx: tx.mails.add(waiting))
+    held = {job.key: job.rests for job in await nudged_jobs(hospital)}
+    assert held == {1: True, 2: False}
+
+
+async def test_two_watches_at_the_same_moment_nudge_each_claim_once(hospital: Hospital) -> None:
+    """Both have looked before either nudges."""
+    for number in (10, 11):
+        await hospital.is_killed_in_a_send(number)
+    await hospital.look(LOCK + LATE)
+    await hospital.others_move(100)
+    hospital.moment += STEP
+    both = asyncio.Barrier(2)
+
+    class Watch(StandingWatch):
+        async def _due(self, look: Look) -> Sequence[Found]:
+            due = await super()._due(look)
+            await both.wait()
+            return due
+
+    nudges = Nudges(hospital.engine.job, hospital.engine.wait)
+    watches = [Watch(hospital.store, nudges) for _ in range(2)]
+    async with asyncio.timeout(60):
+        taken = await asyncio.gather(*(watch.look(hospital.moment) for watch in watches))
+    assert sum(taken) == 2
+    assert sorted(job.key for job in hospital.engine.failed) == [10, 11]
+    assert await hospital.story("CLM-D-10") == ["standing_nudged"]

@@ -17,11 +17,13 @@ from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 from bpmn.names import ProcessId, Variable
 from domain.claim_state import ClaimState
 from domain.outputs import iso_time
+from domain.standing import HeldJob, JobPlace
 from gateways.practice.simulator.ledger import TAKEN
 from gateways.practice.simulator.scenario import Drop, Http, PayerScenario, Rule, Scenario
 from gateways.zeebe import engine
 from gateways.zeebe.commands import Modification
 from persistence.repositories.claims import ClaimRow
+from persistence.repositories.standstills import RestingJob
 from tests.process.hospital import Hospital, claim_file, claim_id, open_hospital
 from tests.process.records import Record, Records
 from tests.process.stage import eventually
@@ -71,11 +73,24 @@ async def forget_the_lock(hospital: Hospital, row: ClaimRow) -> None:
 
 
 async def forget_the_backoff(hospital: Hospital, row: ClaimRow) -> None:
+    """A worker that the job came to again has put it off, and noted that before it told the engine."""
     stub: Any = GatewayStub(hospital.app.channel)
     assert row.job_key
+    assert row.job_until
+    assert row.job_place
+    job = HeldJob(row.job_key, row.job_retries or 3, row.job_until, JobPlace.read(row.job_place))
+    resting = RestingJob(row.claim_id, row.process_instance_key or 0, job)
+    await hospital.app.store.run(lambda tx: tx.standstills.rests(resting))
     await stub.FailJob(
         FailJobRequest(jobKey=row.job_key, retries=row.job_retries or 3, retryBackOff=FORGOTTEN)
     )
+
+
+async def stands_on_an_incident_that_nobody_noted(hospital: Hospital, row: ClaimRow) -> None:
+    """As where the database was away when the job failed for good."""
+    stub: Any = GatewayStub(hospital.app.channel)
+    assert row.job_key
+    await stub.FailJob(FailJobRequest(jobKey=row.job_key, retries=0, errorMessage="ask the payer first"))
 
 
 async def another_is_accepted(hospital: Hospital, number: str) -> None:
@@ -144,6 +159,29 @@ async def test_a_killed_workers_claim_stands_still_is_found_and_reaches_its_prot
             await is_counted_as_healed(hospital, {"wait": 0, "job": 1, "mail": 0})
         healed(records, row)
         await prove(hospital, accepted)
+
+
+async def test_an_incident_that_is_not_on_record_stays_a_persons_and_nothing_is_sent_again(
+    own_broker: engine.RunningEngine, own_config: engine.EngineConfig, tmp_path: Path
+) -> None:
+    records, scenario = Records(own_config.log_file), Scenario(payers=(HANGS_ONCE,))
+    async with open_hospital(own_broker, own_config.home, tmp_path, scenario=scenario) as hospital:
+        async with mortal(hospital) as worker:
+            row = await arrives_and_hangs(hospital)
+            worker.kill()
+        await stands_on_an_incident_that_nobody_noted(hospital, row)
+        assert row.job_until
+        async with hospital.working():
+            late = row.job_until - await hospital.app.clock.now() + timedelta(minutes=10, seconds=1)
+            await the_watch_runs(hospital, records, late + CYCLE)
+            await another_is_accepted(hospital, OTHER)
+            await the_watch_runs(hospital, records, CYCLE)
+            await the_watch_runs(hospital, records, CYCLE)
+        still = await hospital.app.store.look(lambda tx: tx.standstills.of_claims([claim_id(STUCK)]))
+        assert [(one.nudged_at is not None, one.nudges) for one in still.values()] == [(True, 0)]
+        assert hospital.arrivals(STUCK) == 1
+        assert records.of_instance(row.process_instance_key or 0, "JOB", "CANCELED") == []
+        assert records.of_instance(row.process_instance_key or 0, "INCIDENT", "RESOLVED") == []
 
 
 async def forget_the_timer(hospital: Hospital, records: Records, row: ClaimRow) -> None:

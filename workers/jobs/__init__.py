@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from workers.jobs.backoffs import noting_backoffs
 from workers.jobs.close_claim import close_claim
 from workers.jobs.decisions import analyze_retry, retry_submission_backoff
 from workers.jobs.emails import queue_email, send_email
@@ -68,4 +69,5 @@ def wrapped(handler: JobHandler, services: Services) -> JobHandler:
     """
     handler = services.limits.applied_to(handler)
     handler = outage_tolerant(handler, services.store.refuses, services.doubt)
-    return noting_incidents(noting_postponements(storable(resumable(guarded(handler, services)))), services)
+    told = noting_postponements(storable(resumable(guarded(handler, services))))
+    return noting_backoffs(noting_incidents(told, services), services)

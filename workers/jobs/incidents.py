@@ -30,9 +30,14 @@ def resumable(handler: JobHandler) -> JobHandler:
     """The handler; a job that was begun again is a redelivery of the one that had got stuck."""
 
     async def handle(job: Job) -> Outcome:
-        return await handler.handle(replace(job, key=_first_key(job), engine_key=job.key))
+        return await handler.handle(as_first(job))
 
     return replace(handler, variables=(*handler.variables, Variable.RESOLVED_JOB), handle=handle)
+
+
+def as_first(job: Job) -> Job:
+    """The job under the key that its work is on record by, and the engine's beside it."""
+    return replace(job, key=_first_key(job), engine_key=job.key)
 
 
 def noting_incidents(handler: JobHandler, services: Services) -> JobHandler:

@@ -26,6 +26,10 @@ async def nobody_is_told(_job: Job, _message: str) -> None:
     """An incident that the engine alone keeps."""
 
 
+async def nobody_notes(_job: Job, _backoff: timedelta) -> None:
+    """A backoff that the engine alone keeps."""
+
+
 async def nothing_is_left() -> None:
     """A handler whose jobs leave nothing behind that goes on without them."""
 
@@ -41,7 +45,8 @@ class JobHandler:
 
     A handler that may run longer than its lock has the lock extended while it runs. One that was cut short by
     its time limit is asked for its answer once more, as `late`; without one it has failed. `on_incident` is
-    told before the engine is that the job's process will stand still; what it raises is only logged. One
+    told before the engine is that the job's process will stand still, `on_backoff` that it comes again after
+    a while; what they raise is only logged. One
     that is `never_cut_short` has all its time also while the worker stops. A job runs, and is reported, in
     the block that is `around` it. `finish` waits for what its jobs have begun and do not wait for any more.
     """
@@ -54,6 +59,7 @@ class JobHandler:
     at_once: int = 32
     late: Callable[[Job], Outcome | None] = nothing_to_say
     on_incident: Callable[[Job, str], Awaitable[None]] = nobody_is_told
+    on_backoff: Callable[[Job, timedelta], Awaitable[None]] = nobody_notes
     never_cut_short: bool = False
     around: Callable[[Job], AbstractContextManager[object]] = in_no_block
     finish: Callable[[], Awaitable[None]] = nothing_is_left

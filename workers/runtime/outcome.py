@@ -72,6 +72,17 @@ def incident_of(outcome: Outcome, retries: int) -> str | None:
             return None
 
 
+def backoff_of(outcome: Outcome, retries: int) -> timedelta | None:
+    """How long a job with so many retries left rests at the engine before it comes again, if it does."""
+    match outcome:
+        case Postpone(_, backoff):
+            return backoff
+        case Fail(_, backoff) if retries > 1:
+            return backoff
+        case _:
+            return None
+
+
 def to_json(outcome: Complete | Throw) -> dict[str, Any]:
     """A stored form, so that a redelivered job can be given the very answer it got before."""
     match outcome:

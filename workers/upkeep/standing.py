@@ -2,9 +2,10 @@
 
 Zeebe was seen to forget some locks, backoffs and timers until it starts again. A job of ours is known by its
 key: failed by it, with the retries that it has, it is handed out anew. One that has failed and whose backoff
-the engine forgot can be failed no more: its task is ended and begun anew. A wait is woken by the message that
-a person's `retry-now` is. Both are harmless where the claim has moved meanwhile: the engine drops them, and a
-job that is handed out while somebody works on it is told apart as any other redelivery is.
+the engine forgot can be failed no more: its task is ended and begun anew, if that backoff is on record. Else
+it may stand on an incident that nobody could note, and that is a person's. A wait is woken by the message
+that a person's `retry-now` is. Both are harmless where the claim has moved meanwhile: the engine drops them,
+and a job that is handed out while somebody works on it is told apart as any other redelivery is.
 
 The engine does not say whether a message found its wait. So a nudge is told as a nudge, and what a later
 look finds to have gone on is healed.
@@ -47,7 +48,7 @@ TOGETHER = 25
 NEVER = datetime.min.replace(tzinfo=UTC)
 FORGOTTEN = "The lock of this job ended, and nobody got it: handed out again, at no cost to its retries."
 GAUGE = "reenvio_standing_still"
-NOT_IN_HAND = "the engine has no such job in anybody's hands"
+NOT_IN_HAND = "the engine has no such job in anybody's hands, and no backoff of it is on record"
 log = structlog.get_logger(__name__)
 
 
@@ -72,7 +73,7 @@ def nudges_by(commands: ZeebeCommands) -> Nudges:
 
     async def job(held: HeldJob) -> bool:
         answer = await commands.hand_out_again(held.key, max(held.retries, 1), FORGOTTEN)
-        if answer is HandOut.RESTS and held.place:
+        if answer is HandOut.RESTS and held.rests and held.place:
             await commands.modify(_anew(held.place))
             return True
         return answer is HandOut.DONE
@@ -148,10 +149,12 @@ class StandingWatch:
         return sum([await self._nudge(due[at : at + TOGETHER], now) for at in range(0, len(due), TOGETHER)])
 
     async def _nudge(self, due: Sequence[Found], now: datetime) -> int:
-        """That they are nudged is written down before: whoever dies here leaves them for the next time."""
-        begun = [replace(one.after, nudged_at=now) for one in due]
-        await self.store.run(lambda tx: tx.standstills.keep(begun))
-        taken = [one for one in due if await self._is_nudged(one)]
+        """That they are nudged is written down before: whoever dies here leaves them for the next time.
+
+        A worker that looks at the same moment finds that written, and leaves them to this one.
+        """
+        mine = await self.store.run(lambda tx: _begun(tx, due, now))
+        taken = [one for one in mine if await self._is_nudged(one)]
         await self.store.run(lambda tx: _keep_nudges(tx, taken, now))
         return len(taken)
 
@@ -225,6 +228,18 @@ async def _judged(tx: Transaction, page: LatePage, look: Look) -> Sequence[Found
     after = [judge(one, known.get(one.subject), look) for one in late]
     await tx.standstills.keep(one for one in after if known.get(one.subject) != one)
     return [Found(one, then) for one, then in zip(late, after, strict=True)]
+
+
+async def _begun(tx: Transaction, due: Sequence[Found], now: datetime) -> Sequence[Found]:
+    """Those that stand as they were found: nobody else has begun to nudge them, or seen them go on."""
+    known: dict[tuple[StandingKind, str], Standstill] = {}
+    for kind in StandingKind:
+        subjects = [one.late.subject for one in due if one.late.kind is kind]
+        found = await tx.standstills.lock(kind, subjects) if subjects else {}
+        known |= {one.key: one for one in found.values()}
+    mine = [one for one in due if known.get(one.after.key) == one.after]
+    await tx.standstills.keep(replace(one.after, nudged_at=now) for one in mine)
+    return mine
 
 
 async def _keep_nudges(tx: Transaction, taken: Sequence[Found], now: datetime) -> None:

@@ -122,6 +122,9 @@ class Away:
     async def run(self, _work: object) -> None:
         raise OSError
 
+    async def finished(self) -> None:
+        pass
+
     def refuses(self) -> bool:
         return True
 

@@ -234,7 +234,7 @@ class JobService(GatewayServicer):
 
 def _is_surely_heard(context: Context) -> bool:
     """Whether its caller waits for long enough: who has stopped waiting when the answer comes asks again."""
-    left = context.time_remaining()
+    left: Any = context.time_remaining()  # None where it waits for ever, whatever its type says
     return left is None or left > HEARD_WITHIN_SECONDS
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select, update
+from sqlalchemy import ColumnElement, Select, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.mail.alerts import MailBalance
-from domain.mail.mail import Mail, MailContent, MailState, queued_at
+from domain.mail.mail import MAIL_LIFE, Mail, MailContent, MailState, queued_at
+from domain.standing import HeldJob
 from persistence.database.canonical import canonical
 from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
@@ -86,15 +87,25 @@ class Mails:
         over = (mails.c.state == MailState.PENDING) & (mails.c.expires_at < before)
         return await self._oldest(over & mails.c.published_at.is_not(None), mails.c.expires_at, limit)
 
+    async def out_of_hands(self, before: datetime, limit: int) -> Sequence[Mail]:
+        """The mails that wait although they were started before a moment, and no job has held them since."""
+        waits = (mails.c.state == MailState.PENDING) & (mails.c.expires_at < before + MAIL_LIFE)
+        untouched = (mails.c.published_at < before) & or_(
+            mails.c.job_until.is_(None), mails.c.job_until < before
+        )
+        not_sent = or_(mails.c.sending_until.is_(None), mails.c.sending_until < before)
+        return await self._oldest(waits & untouched & not_sent, mails.c.expires_at, limit)
+
     async def started(self, outbox_ids: Collection[str], *, now: datetime) -> None:
         """Remember that the engine has been asked to start the processes of these."""
         these = among(self._connection, mails.c.outbox_id, outbox_ids)
         await self._connection.execute(update(mails).where(these).values(published_at=now))
 
-    async def set_down(self, outbox_id: str) -> None:
-        """No job has it in hand any more."""
+    async def set_down(self, outbox_id: str, job: HeldJob | None = None) -> None:
+        """No job has it in hand any more; this was the last."""
+        held = {"job_key": job.key, "job_retries": job.retries, "job_place": job.written_place} if job else {}
         mine = mails.c.outbox_id == outbox_id
-        await self._connection.execute(update(mails).where(mine).values(job_until=None))
+        await self._connection.execute(update(mails).where(mine).values(job_until=None, **held))
 
     async def without_room(self, limit: int) -> Sequence[Mail]:
         """The oldest failed mails that found the dead letters full."""

@@ -16,6 +16,7 @@ from time import perf_counter
 
 import psutil
 
+from bpmn.names import Variable
 from domain.mail.mail import Mail, MailContent, message_id, outbox_id
 from gateways.zeebe import engine
 from gateways.zeebe.messages import ProcessMessage
@@ -61,7 +62,7 @@ async def measured(scene: RedriveScene, queue: MailQueue, how: str, number: int)
 
     async def publish(message: ProcessMessage) -> bool:
         is_taken = await queue.publish(message)
-        begun[message_id(message.key, DOMAIN)] = perf_counter()
+        begun[message_id(message.variables[Variable.OUTBOX_ID], DOMAIN)] = perf_counter()
         return is_taken
 
     timed = replace(queue, publish=publish)

@@ -157,16 +157,17 @@ class MailSender:
         except DatabaseError:
             return False
 
-    async def let_expire(self, now: datetime) -> int:
-        """Bury mails that wait although their time is over; how many there were.
+    async def let_expire(self, now: datetime) -> list[Mail]:
+        """Bury mails that wait although their time is over; which.
 
         Their process is gone, stands on an incident, or waits where nobody serves: no engine is asked.
         """
         before = now - LEFT_BEHIND
         overdue = await self.store.look(lambda tx: tx.mails.overdue(before, AT_ONCE))
-        return sum([await self._is_expired(mail.outbox_id, now) for mail in overdue])
+        found = [await self._expired(mail.outbox_id, now) for mail in overdue]
+        return [mail for mail in found if mail is not None]
 
-    async def _is_expired(self, outbox_id: str, now: datetime) -> bool:
+    async def _expired(self, outbox_id: str, now: datetime) -> Mail | None:
         async def expire(tx: Transaction) -> MailDied | None:
             mail = await tx.mails.lock(outbox_id)
             if mail is None or not is_expired(mail.expires_at, now):
@@ -175,10 +176,11 @@ class MailSender:
             return await self._bury(tx, died, now) if isinstance(died, MailDied) else None
 
         died = await self.store.run(expire)
-        if died is not None:
-            self._tell(died)
-            await self._start_notices(died.mail)
-        return died is not None
+        if died is None:
+            return None
+        self._tell(died)
+        await self._start_notices(died.mail)
+        return died.mail
 
     async def _settle(self, tx: Transaction, begun: Mail, result: MailResult, now: datetime) -> Attempted:
         """Write down what came of it: that it was taken counts always, a failure if nobody went on since."""

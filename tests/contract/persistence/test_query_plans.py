@@ -149,6 +149,7 @@ HOT: dict[str, Work] = {
     "standing of claims": lambda tx: tx.standstills.of_claims([CLAIM, "CLM-0-0"]),
     "mails not started": lambda tx: tx.mails.not_started(NOW, 10),
     "mails overdue": lambda tx: tx.mails.overdue(LONG_AGO, 10),
+    "mails out of hands": lambda tx: tx.mails.out_of_hands(LONG_AGO, 10),
     "mails started": lambda tx: tx.mails.started(["v7", "v8"], now=NOW),
     "mails without room": lambda tx: tx.mails.without_room(10),
     "states of mails": lambda tx: tx.mails.states(["v7", "v8"]),

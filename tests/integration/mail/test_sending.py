@@ -206,7 +206,7 @@ async def test_administrator_and_company_are_told_of_a_dead_letter_once_an_hour(
             await stage.notify(key=key)
             await stage.send(outbox_id("notify", key, "CLM-001-1"))
         assert len(stage.engine.messages) == 4
-        notices = [message.key for message in stage.engine.messages[1:3]]
+        notices = [message.variables["outboxId"] for message in stage.engine.messages[1:3]]
         for notice in notices:
             assert await stage.send(notice) == SENT
         told = {to for arrived in stage.mailbox.arrived for to in arrived.to}
@@ -222,7 +222,7 @@ async def test_a_dead_letter_notice_that_dies_makes_no_further_notice(store: Sto
     async with mail_stage(store, always(Reply("554 no"))) as stage:
         await stage.notify()
         await stage.send(MAIL)
-        notices = [message.key for message in stage.engine.messages][1:]
+        notices = [message.variables["outboxId"] for message in stage.engine.messages][1:]
         for notice in notices:
             assert isinstance(await stage.send(notice), Throw)
         assert len(stage.engine.messages) == 3
@@ -245,7 +245,7 @@ async def test_a_dead_letter_notice_that_dies_makes_no_further_notice(store: Sto
 async def test_after_passing_trouble_the_mail_arrives_under_the_same_message_id(
     store: Store, step: MailStep, code: str
 ) -> None:
-    async with mail_stage(store, failing(step), seconds=0.5) as stage:
+    async with mail_stage(store, failing(step), seconds=2) as stage:
         await stage.notify()
         first, last = await until_over(stage)
         assert isinstance(first, Postpone)

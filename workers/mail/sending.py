@@ -13,19 +13,22 @@ from domain.mail.attempts import (
     AttemptTerms,
     AttemptUnderWay,
     MailDied,
+    MailHeldBack,
     MailOver,
     MailWaits,
     begin,
     dead_letter_of,
     fail,
+    is_same_attempt,
     may_leave,
     succeed,
 )
 from domain.mail.codes import MailFailure, OwnCode
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
+from domain.mail.remedies import remedy
 from domain.mail.retry import is_expired
 from domain.mail.sending import MailAnswerLost, MailGateway, MailNotSent, MailResult, MailSent
-from domain.observations import MailAttempted, MailFate, Observe, nobody_watches
+from domain.observations import MailAttempted, Observe, nobody_watches
 from domain.ports import Clock
 from domain.standing import HeldJob
 from persistence.clock import asked_now
@@ -35,6 +38,7 @@ from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store, Transaction
 from workers.claims.claim_ids import outward_id
 from workers.mail.facts import died_fact, sent_fact
+from workers.mail.observing import Ended, observed
 from workers.mail.queueing import AT_ONCE, LEFT_BEHIND, MailQueue, MailRequest
 from workers.mail.recipients import OtherGroup
 from workers.mail.rendering import Renderer
@@ -70,7 +74,7 @@ class MailHeld:
     wait: timedelta
 
 
-Attempted = MailOver | MailDied | MailWaits | MailHeld | AttemptUnderWay | UnknownMail
+Attempted = MailOver | MailDied | MailWaits | MailHeldBack | MailHeld | AttemptUnderWay | UnknownMail
 Admit = Callable[[Transaction, str, datetime], Awaitable[timedelta | None]]
 """Whether a mail of a company may begin in a transaction: None, or how long it has to wait."""
 
@@ -202,13 +206,16 @@ class MailSender:
     ) -> Attempted:
         if mail.state is not MailState.PENDING:
             return MailOver(mail)
-        if (mail.attempts, mail.round) != (begun.attempts, begun.round):
+        if not is_same_attempt(mail, begun):
             return AttemptUnderWay(mail.sending_until or now)
         said = self._sealed(mail, failure.said)
         after = fail(replace(mail, said=said), failure, self.terms.profile, now)
         if isinstance(after, MailDied):
             return await self._bury(tx, after, now)
         await tx.mails.save(after.mail)
+        if isinstance(after, MailHeldBack):
+            told = {"errorCode": failure.code, "errorReason": failure.reason}
+            log.error("mail_held_back", jobId=mail.outbox_id, **told, advice=remedy(failure.code))
         return after
 
     def _sealed(self, mail: Mail, said: str) -> str | None:
@@ -245,38 +252,14 @@ class MailSender:
         await self.queue.start([notice for notice in found if notice and notice.published_at is None], now)
 
     def _tell(self, ended: Attempted, seconds: float | None = None) -> None:
-        if attempted := self._attempted(ended, seconds):
-            self.observe(attempted)
+        if isinstance(ended, Ended) and (told := self._told(ended, seconds)):
+            self.observe(told)
 
-    def _attempted(self, ended: Attempted, seconds: float | None) -> MailAttempted | None:
-        match ended:
-            case MailOver(mail) if mail.state is MailState.SENT:
-                return self._of(mail, MailFate.SENT, seconds)
-            case MailWaits(mail, wait):
-                return replace(self._of(mail, MailFate.WAITS, seconds), wait=wait)
-            case MailDied(mail, move, came_back):
-                had_room = mail.dead_lettered_at is not None
-                died = self._of(mail, MailFate.DIED, seconds)
-                was_made = move.code != OwnCode.EXPIRED
-                letter = replace(died, is_buried=had_room, cause=move.cause, came_back=came_back)
-                return replace(letter, is_made=was_made)
-            case _:
-                return None
-
-    def _of(self, mail: Mail, fate: MailFate, seconds: float | None) -> MailAttempted:
-        failed = fate is not MailFate.SENT
-        return MailAttempted(
-            outbox_id=mail.outbox_id,
-            company_id=mail.company_id,
-            lane=mail.lane,
-            attempt=mail.attempts,
-            max_attempts=self.terms.profile.max_attempts,
-            fate=fate,
-            seconds=seconds,
-            code=mail.last_failure_code if failed else None,
-            reason=mail.last_failure_reason if failed else None,
-            claim_id=outward_id(self.cipher, mail.claim_id) if mail.claim_id else None,
-        )
+    def _told(self, ended: Ended, seconds: float | None) -> MailAttempted | None:
+        attempted = observed(ended, self.terms.profile.max_attempts, seconds)
+        if attempted is None or attempted.claim_id is None:
+            return attempted
+        return replace(attempted, claim_id=outward_id(self.cipher, attempted.claim_id))
 
 
 async def _hold(tx: Transaction, mail: Mail, job: HeldJob | None, wait: timedelta) -> MailHeld:

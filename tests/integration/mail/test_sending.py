@@ -9,10 +9,11 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.testing import capture_logs
 
+from domain.mail.attempts import MailHeldBack
 from domain.mail.codes import MailFailure, OwnCode
 from domain.mail.mail import MAIL_LIFE, MailContent, MailState, outbox_id
 from domain.mail.retry import PROFILES, wait_after
-from domain.mail.sending import MailNotSent
+from domain.mail.sending import MailNotSent, MailResult, RenderedMail
 from domain.redaction import redact
 from domain.standing import HeldJob
 from gateways.practice.mail_server import DropMail, Mailbox, MailStep, Reply, StallMail, TakeInSilence
@@ -198,6 +199,50 @@ async def test_a_permanent_error_is_dead_lettered_at_once(store: Store) -> None:
         async with store.reading() as tx:
             story = [entry.event for entry in await tx.journal.of_claim("CLM-001-1")]
         assert story == ["notified", "mail_dead_lettered"]
+
+
+async def test_a_refused_login_holds_mail_back_at_no_cost_and_says_so_until_its_day_is_over(
+    store: Store,
+) -> None:
+    async with mail_stage(store, always(Reply("535 5.7.8 ana is locked"), "billing")) as stage:
+        await stage.notify()
+        with capture_logs() as logs:
+            for _ in range(7):
+                held = await stage.send(MAIL)
+                assert isinstance(held, Postpone)
+                assert held.backoff == timedelta(minutes=5)
+                stage.clock.pass_by(held.backoff)
+        assert "MAIL_SMTP_PASSWORD" in held.message
+        told = [line for line in logs if line["event"] == "mail_held_back"]
+        assert {(line["errorCode"], line["log_level"]) for line in told} == {("535", "error")}
+        assert len(told) == 7
+        assert (await stage.found(MAIL)).attempts == 0
+        stage.clock.pass_by(MAIL_LIFE)
+        assert isinstance(await stage.send(MAIL), Throw)
+        letter = await store.look(lambda tx: tx.dead_letters.find(MAIL))
+        assert letter is not None
+        assert letter.last_failure_code == OwnCode.EXPIRED
+        assert "535" in letter.last_failure_reason
+
+
+async def test_a_mail_that_was_held_back_leaves_once_the_login_is_taken(store: Store) -> None:
+    async with mail_stage(store, Mailbox()) as stage:
+        await stage.notify()
+        refused = replace(stage.mail.sender, gateway=Refusing())
+        assert isinstance(await refused.attempt(MAIL), MailHeldBack)
+        stage.clock.pass_by(timedelta(minutes=5))
+        assert await stage.send(MAIL) == SENT
+        assert (await stage.found(MAIL)).attempts == 1
+
+
+class Refusing:
+    """A gateway whose login is refused."""
+
+    async def send(self, _mail: RenderedMail) -> MailResult:
+        return MailNotSent(MailFailure("535"))
+
+    async def close(self) -> None:
+        """Nothing is open."""
 
 
 async def test_administrator_and_company_are_told_of_a_dead_letter_once_an_hour(store: Store) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, false, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.mail.alerts import MailBalance
@@ -111,9 +111,14 @@ class Mails:
         """The oldest failed mails that found the dead letters full."""
         return await self._oldest(NO_ROOM, mails.c.last_failure_at, limit)
 
-    async def count_without_room(self) -> int:
-        """How many failed mails found the dead letters full."""
-        return await self._connection.scalar(select(func.count()).select_from(mails).where(NO_ROOM)) or 0
+    async def count_without_room(
+        self, *, code: str | None = None, company_id: str | None = None, since: datetime | None = None
+    ) -> int:
+        """How many failed mails found the dead letters full: of a code, of a company, since a moment."""
+        which = NO_ROOM if since is None else NO_ROOM & (mails.c.last_failure_at >= since)
+        which = which if code is None else which & (mails.c.last_failure_code == code)
+        which = which if company_id is None else which & (mails.c.company_id == company_id)
+        return await self._connection.scalar(select(func.count()).select_from(mails).where(which)) or 0
 
     async def lock_without_room(self, limit: int) -> Sequence[Mail]:
         """The same, held until the transaction ends; not those that somebody else holds."""
@@ -126,14 +131,14 @@ class Mails:
         query = select(mails.c.state, func.count()).group_by(mails.c.state)
         return {MailState(state): number for state, number in await self._connection.execute(query)}
 
-    async def pending(self) -> "PendingMails":
-        """How the mails stand that are not over."""
-        active = mails.c.sending_until.is_not(None)
-        delayed = ~active & (mails.c.attempts > 0)
+    async def pending(self, now: datetime) -> PendingMails:
+        """How the mails stand that are not over; one whose worker died is not active beyond its lease."""
+        is_active = func.coalesce(mails.c.sending_until > now, false())
+        is_delayed = ~is_active & (mails.c.attempts > 0)
         query = select(
-            func.count().filter(~active & ~delayed),
-            func.count().filter(active),
-            func.count().filter(delayed),
+            func.count().filter(~is_active & ~is_delayed),
+            func.count().filter(is_active),
+            func.count().filter(is_delayed),
             func.min(mails.c.expires_at),
         ).where(mails.c.state == MailState.PENDING)
         wait, active, delayed, expires = (await self._connection.execute(query)).one()

@@ -64,9 +64,9 @@ async def sent(stage: Stage, mail: Mail) -> Mail:
 
 async def died(tx: Transaction, mail: Mail) -> None:
     await tx.mails.add(dataclasses.replace(mail, state=MailState.FAILED, dead_lettered_at=mail.enqueued_at))
-    times = {"moved_at": mail.enqueued_at, "last_failure_at": mail.enqueued_at}
-    letter = a_dead_letter(outbox_id=mail.outbox_id, company_id=mail.company_id, **times)
-    assert await tx.dead_letters.add(dataclasses.replace(letter, original_data=mail.sealed))
+    now, letter = mail.enqueued_at, a_dead_letter(outbox_id=mail.outbox_id, original_data=mail.sealed)
+    mine = dataclasses.replace(letter, company_id=mail.company_id, moved_at=now, last_failure_at=now)
+    assert await tx.dead_letters.add(mine)
 
 
 async def test_a_letter_whose_old_process_stands_on_an_incident_is_redriven_past_it(
@@ -88,10 +88,9 @@ async def test_a_mail_of_an_engine_that_is_gone_is_started_anew_and_one_that_has
     async with sending(stage, tmp_path) as (there, mailbox):
         gone, stuck = await made(there, "gone"), await made(there, "stuck")
         only = await on_an_incident(there, stuck)
-        early = {"published_at": gone.enqueued_at, "enqueued_at": gone.enqueued_at}
-        rows = [dataclasses.replace(one, **early) for one in (stuck, gone)]
-        await there.app.store.run(lambda tx: tx.mails.add(rows[0]))
-        await there.app.store.run(lambda tx: tx.mails.add(rows[1]))
+        async with there.app.store.transaction() as tx:
+            for mail in (stuck, gone):
+                await tx.mails.add(dataclasses.replace(mail, published_at=mail.enqueued_at))
         later = await there.clock.now() + timedelta(minutes=31)
         await there.app.mail.queue.start_forgotten(later)
         arrived = await sent(there, gone)

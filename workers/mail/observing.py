@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 
+import structlog
+
 from domain.mail.attempts import MailDied, MailHeldBack, MailOver, MailWaits
-from domain.mail.codes import OwnCode
+from domain.mail.codes import MailFailure, OwnCode
 from domain.mail.mail import Mail, MailState
+from domain.mail.remedies import remedy
 from domain.observations import MailAttempted, MailFate
 
+log = structlog.get_logger(__name__)
 Ended = MailOver | MailDied | MailWaits | MailHeldBack
 
 
@@ -24,6 +28,18 @@ def observed(ended: Ended, max_attempts: int, seconds: float | None) -> MailAtte
             return _death(ended, max_attempts, seconds)
         case _:
             return None
+
+
+def tell_held_back(mail: Mail, failure: MailFailure) -> None:
+    """That our own side has to be mended before a mail can leave."""
+    log.error(
+        "mail_held_back",
+        jobId=mail.outbox_id,
+        companyId=mail.company_id,
+        errorCode=failure.code,
+        errorReason=failure.reason,
+        advice=remedy(failure.code),
+    )
 
 
 def _death(died: MailDied, max_attempts: int, seconds: float | None) -> MailAttempted:

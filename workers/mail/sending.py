@@ -25,7 +25,6 @@ from domain.mail.attempts import (
 )
 from domain.mail.codes import MailFailure, OwnCode
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
-from domain.mail.remedies import remedy
 from domain.mail.retry import is_expired
 from domain.mail.sending import MailAnswerLost, MailGateway, MailNotSent, MailResult, MailSent
 from domain.observations import MailAttempted, Observe, nobody_watches
@@ -38,7 +37,7 @@ from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store, Transaction
 from workers.claims.claim_ids import outward_id
 from workers.mail.facts import died_fact, sent_fact
-from workers.mail.observing import Ended, observed
+from workers.mail.observing import Ended, observed, tell_held_back
 from workers.mail.queueing import AT_ONCE, LEFT_BEHIND, MailQueue, MailRequest
 from workers.mail.recipients import OtherGroup
 from workers.mail.rendering import Renderer
@@ -214,8 +213,7 @@ class MailSender:
             return await self._bury(tx, after, now)
         await tx.mails.save(after.mail)
         if isinstance(after, MailHeldBack):
-            told = {"errorCode": failure.code, "errorReason": failure.reason}
-            log.error("mail_held_back", jobId=mail.outbox_id, **told, advice=remedy(failure.code))
+            tell_held_back(mail, failure)
         return after
 
     def _sealed(self, mail: Mail, said: str) -> str | None:

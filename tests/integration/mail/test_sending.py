@@ -210,9 +210,8 @@ async def test_a_refused_login_holds_mail_back_at_no_cost_and_says_so_until_its_
             for _ in range(7):
                 held = await stage.send(MAIL)
                 assert isinstance(held, Postpone)
-                assert held.backoff == timedelta(minutes=5)
+                assert ("MAIL_SMTP_PASSWORD" in held.message, held.backoff) == (True, timedelta(minutes=5))
                 stage.clock.pass_by(held.backoff)
-        assert "MAIL_SMTP_PASSWORD" in held.message
         told = [line for line in logs if line["event"] == "mail_held_back"]
         assert {(line["errorCode"], line["log_level"]) for line in told} == {("535", "error")}
         assert len(told) == 7

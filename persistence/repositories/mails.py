@@ -83,9 +83,9 @@ class Mails:
         return await self._oldest(NOT_STARTED & (mails.c.enqueued_at < before), mails.c.enqueued_at, limit)
 
     async def overdue(self, before: datetime, limit: int) -> Sequence[Mail]:
-        """The mails that still wait though their time was over before a moment, though they were started."""
+        """The mails that still wait though their time was over before a moment, started or not."""
         over = (mails.c.state == MailState.PENDING) & (mails.c.expires_at < before)
-        return await self._oldest(over & mails.c.published_at.is_not(None), mails.c.expires_at, limit)
+        return await self._oldest(over, mails.c.expires_at, limit)
 
     async def out_of_hands(self, before: datetime, limit: int) -> Sequence[Mail]:
         """The mails that wait although they were started before a moment, and no job has held them since."""

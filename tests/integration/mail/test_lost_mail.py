@@ -76,6 +76,19 @@ async def test_a_process_that_stands_still_is_pushed_on_when_its_mail_dies_of_ag
     assert [(job.key, job.place) for job in pushed] == [(HELD.key, HELD.place)]
 
 
+async def test_a_mail_that_the_engine_never_took_dies_after_its_day_and_is_not_asked_for_for_ever(
+    store: Store,
+) -> None:
+    async with mail_stage(store, Mailbox()) as stage:
+        stage.engine.is_away = True
+        refused = a_mail(1)
+        await stage.add(refused)
+        stage.clock.pass_by(MAIL_LIFE + timedelta(minutes=2))
+        await stage.run(JOB)
+        found = await stage.found(refused.outbox_id)
+        assert (found.state, found.last_failure_code) == (MailState.FAILED, "EXPIRED")
+
+
 class Apart:
     """A clock that is two days ahead of all others."""
 

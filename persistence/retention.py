@@ -50,6 +50,9 @@ from persistence.tables import (
     submission_attempts,
 )
 
+MAIL_IS_OVER = (mails.c.state == MailState.SENT) | mails.c.dead_lettered_at.is_not(None)
+"""A failed mail that found the dead letters full is nowhere else: it goes when it has had its place there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Area:
@@ -117,7 +120,7 @@ AREAS = (
     ),
     Area("reviews", RecordKind.HISTORY, reviews, reviews.c.opened_at, has_ended(reviews)),
     Area("notices", RecordKind.HISTORY, notices, notices.c.recorded_at),
-    Area("mails", RecordKind.PAYLOAD, mails, mails.c.enqueued_at, mails.c.state != MailState.PENDING),
+    Area("mails", RecordKind.PAYLOAD, mails, mails.c.enqueued_at, MAIL_IS_OVER),
     Area("operators' orders", RecordKind.LOG, operator_orders, operator_orders.c.at),
     Area("claims of orders about many", RecordKind.LOG, bulk_items, bulk_items.c.due_at),
     Area("who has which review", RecordKind.LOG, review_assignees, review_assignees.c.assigned_at),

@@ -8,6 +8,7 @@ from domain.mail.dead_letters import DeadLetter
 from domain.mail.mail import Mail, MailState
 from domain.mail.retry import (
     FailedAttempt,
+    HoldBack,
     MailRetryProfile,
     MoveToDeadLetters,
     SendAgain,
@@ -70,6 +71,14 @@ class MailWaits:
     wait: timedelta
 
 
+@dataclass(frozen=True, slots=True)
+class MailHeldBack:
+    """The mail, none of whose attempts is spent, and how long it waits for our own side to be mended."""
+
+    mail: Mail
+    wait: timedelta
+
+
 def begin(
     mail: Mail, terms: AttemptTerms, now: datetime
 ) -> AttemptBegun | AttemptUnderWay | MailOver | MailDied:
@@ -89,22 +98,29 @@ def begin(
     return AttemptBegun(replace(counted, sending_until=now + terms.lease))
 
 
+def is_same_attempt(kept: Mail, begun: Mail) -> bool:
+    """Whether a mail is still in the attempt that was begun; one that was not spent has its number again."""
+    told = (kept.attempts, kept.round, kept.sending_until)
+    return told == (begun.attempts, begun.round, begun.sending_until)
+
+
 def may_leave(begun: Mail, kept: Mail | None, terms: AttemptTerms, now: datetime) -> bool:
     """Whether a begun attempt is still its worker's own, and can be over before another may begin."""
-    mine = kept is not None and (kept.attempts, kept.round, kept.sending_until) == (
-        begun.attempts,
-        begun.round,
-        begun.sending_until,
-    )
+    mine = kept is not None and is_same_attempt(kept, begun)
     return mine and begun.sending_until is not None and now + terms.takes <= begun.sending_until
 
 
-def fail(mail: Mail, failure: MailFailure, profile: MailRetryProfile, now: datetime) -> MailWaits | MailDied:
+def fail(
+    mail: Mail, failure: MailFailure, profile: MailRetryProfile, now: datetime
+) -> MailWaits | MailHeldBack | MailDied:
     """The mail after the attempt that is under way has failed."""
     failed = FailedAttempt(mail.outbox_id, mail.attempts, failure, mail.expires_at)
     match after_failure(failed, profile, now):
         case SendAgain(wait):
             return MailWaits(_with_failure(mail, failure.code, failure.reason, now), wait)
+        case HoldBack(wait):
+            unspent = replace(mail, attempts=mail.attempts - 1)
+            return MailHeldBack(_with_failure(unspent, failure.code, failure.reason, now), wait)
         case MoveToDeadLetters() as move:
             return _died(mail, move, now)
 

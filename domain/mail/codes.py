@@ -21,6 +21,8 @@ class FailureKind(StrEnum):
 
     RETRYABLE = "RETRYABLE"
     PERMANENT = "PERMANENT"
+    OURS = "OURS"
+    """The mail is not to blame, and neither is the server: what we log in with has to be mended."""
 
 
 class OwnCode(StrEnum):
@@ -39,6 +41,7 @@ class OwnCode(StrEnum):
     ODD_ANSWER = "ODD_ANSWER"
     STOOD_STILL = "STOOD_STILL"
     OWN_FAULT = "OWN_FAULT"
+    NO_CREDENTIALS = "NO_CREDENTIALS"
 
 
 RETRYABLE: Mapping[str, str] = MappingProxyType(
@@ -86,13 +89,32 @@ ALSO_RETRYABLE: Mapping[str, str] = MappingProxyType(
         "InternalFailure": "SES had an error of its own",
         "InternalServiceError": "SES had an error of its own",
         "RequestTimeout": "SES did not answer in time",
+        "LimitExceeded": "SES takes no more from us for now",
     }
 )
 """Other spellings of SES for what the documents call Throttling and ServiceUnavailable."""
 ALSO_PERMANENT: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys(("530", "534", "535", "538"), "the mail server refused our login, or asks for one")
+    dict.fromkeys(("BadRequest", "InvalidParameterValue", "Validation"), "SES cannot read what we send")
 )
-"""Codes of RFC 4954, which the documents do not list; permanent by their first digit."""
+"""Codes of SES that the documents do not list."""
+_LOGIN = ("530", "534", "535", "538")
+"""RFC 4954."""
+_CREDENTIALS = (
+    "AccessDenied", "AuthFailure", "ExpiredToken", "IncompleteSignature", "InvalidAccessKeyId",
+    "InvalidClientTokenId", "InvalidIdentityToken", "InvalidSignature", "MissingAuthenticationToken",
+    "NotAuthorized", "OptInRequired", "RequestExpired", "RequestTimeTooSkewed", "SignatureDoesNotMatch",
+    "UnrecognizedClient",
+)  # fmt: skip
+_ACCOUNT = ("AccountSendingPaused", "AccountSuspended", "SendingPaused")
+OURS: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(_LOGIN, "the mail server refused our login, or asks for one"),
+        **dict.fromkeys(_CREDENTIALS, "SES refused our credentials"),
+        **dict.fromkeys(_ACCOUNT, "SES has stopped our account"),
+        OwnCode.NO_CREDENTIALS: "no credentials for SES were found here",
+    }
+)
+"""Refused logins and accounts, whatever enhanced status comes with them: every mail would fail of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +158,12 @@ def classify(code: str, enhanced: str | None = None) -> FailureKind:
 
     An API's code that nobody lists is tried again, as an unknown error of a payer is.
     """
+    if code in OURS:
+        return FailureKind.OURS
     if code == "550" or (_SMTP.fullmatch(code) and not _is_listed(code)):
         return _by_digit((enhanced or code)[0])
-    return FailureKind.PERMANENT if code in PERMANENT else FailureKind.RETRYABLE
+    is_permanent = code in PERMANENT or code in ALSO_PERMANENT
+    return FailureKind.PERMANENT if is_permanent else FailureKind.RETRYABLE
 
 
 def _is_listed(code: str) -> bool:
@@ -150,6 +175,6 @@ def _by_digit(digit: str) -> FailureKind:
 
 
 def _meaning(code: str, kind: FailureKind) -> str:
-    tables = (RETRYABLE, PERMANENT, ALSO_RETRYABLE, ALSO_PERMANENT)
+    tables = (RETRYABLE, PERMANENT, ALSO_RETRYABLE, ALSO_PERMANENT, OURS)
     known = next((table[code] for table in tables if code in table), None)
     return known or f"a {kind.lower()} failure"

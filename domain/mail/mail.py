@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID, uuid5
 
-from domain.standing import HeldJob
+from domain.standing import HeldJob, JobPlace
 
 OUTBOX_IDS = UUID("0b8d7a3e-52c4-5f0e-9a61-d7c1f5f0a9b2")
 MAIL_LIFE = timedelta(hours=24)
@@ -70,7 +70,10 @@ class Mail:
 
     @property
     def start_id(self) -> str:
-        """What makes starting its process once more the same start; each round has its own."""
+        """What makes starting its process once more the same start; each round has its own.
+
+        A process of an earlier round that stands on an incident does not keep the next one from starting.
+        """
         return f"{self.outbox_id}/{self.round}"
 
     def requeued(self, now: datetime) -> "Mail":
@@ -84,7 +87,19 @@ class Mail:
             published_at=None,
             sending_until=None,
             dead_lettered_at=None,
+            job_key=None,
+            job_retries=None,
+            job_until=None,
+            job_place=None,
         )
+
+    @property
+    def last_job(self) -> HeldJob | None:
+        """The job that last had it in hand, if it is known."""
+        if self.job_key is None:
+            return None
+        place = JobPlace.read(self.job_place) if self.job_place else None
+        return HeldJob(self.job_key, self.job_retries or 0, self.job_until or self.expires_at, place)
 
     def in_hands_of(self, job: HeldJob | None) -> "Mail":
         """The mail, which this job is about to try."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from domain.mail.codes import OwnCode
+from domain.mail.codes import ALSO_PERMANENT, OURS, OwnCode
 
 _SERVER = "Ask whoever runs the mail server, or wait until it is well"
 _WAY = "See that the mail server runs and that MAIL_SMTP_HOST and MAIL_SMTP_PORT lead to it from each worker"
@@ -15,14 +15,21 @@ _LOGIN = (
     "Correct MAIL_SMTP_USERNAME and MAIL_SMTP_PASSWORD (or MAIL_SMTP_SECURITY, where the server asks for TLS "
     "first), then restart the workers"
 )
+_CREDENTIALS = (
+    "Give every worker credentials that may send by SES in MAIL_SES_REGION (ses:SendEmail) and that have not "
+    "expired, and see that its clock is right"
+)
+_ACCOUNT = "Have sending switched on again for the account at SES, in MAIL_SES_REGION"
 BY_CODE: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(("421", "450", "451", "452", OwnCode.CONNECTION_LOST, OwnCode.ANSWER_LOST), _SERVER),
         **dict.fromkeys((OwnCode.CONNECTION_FAILED, OwnCode.TIMEOUT), _WAY),
-        **dict.fromkeys(("Throttling", "TooManyRequests", "RequestThrottled"), _PACE),
+        **dict.fromkeys(("Throttling", "TooManyRequests", "RequestThrottled", "LimitExceeded"), _PACE),
+        **dict.fromkeys(OURS, _CREDENTIALS),
+        **dict.fromkeys(("AccountSendingPaused", "AccountSuspended", "SendingPaused"), _ACCOUNT),
         **dict.fromkeys(("530", "534", "535", "538"), _LOGIN),
         **dict.fromkeys(("550", "551", "552", "553"), _ADDRESS),
-        **dict.fromkeys(("500", "501", "502", "503", "554", "MessageRejected"), _TALK),
+        **dict.fromkeys(("500", "501", "502", "503", "554", "MessageRejected", *ALSO_PERMANENT), _TALK),
         "MailFromDomainNotVerified": "Verify the domain of MAIL_FROM at SES, in MAIL_SES_REGION",
         OwnCode.TLS_FAILED: (
             "See that the server's certificate is valid for MAIL_SMTP_HOST, that MAIL_SMTP_CA_FILE has the "

@@ -13,6 +13,8 @@ JITTER_KEY = "reenvio"
 """Not a secret: an auditor recomputes waits with it."""
 _DRAW_BITS = 64
 _DOUBLINGS = 40
+HELD_BACK = timedelta(minutes=5)
+"""How long a mail waits for our own side to be mended before it is tried once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,13 @@ class SendAgain:
 
 
 @dataclass(frozen=True, slots=True)
+class HoldBack:
+    """Wait until our own side is mended; the attempt is not spent."""
+
+    wait: timedelta
+
+
+@dataclass(frozen=True, slots=True)
 class MoveToDeadLetters:
     """Do not try any more; `reason` is the lastFailureReason."""
 
@@ -74,14 +83,19 @@ class MoveToDeadLetters:
     reason: str
 
 
-AfterFailure = SendAgain | MoveToDeadLetters
+AfterFailure = SendAgain | HoldBack | MoveToDeadLetters
 
 
 def after_failure(failed: FailedAttempt, profile: MailRetryProfile, now: datetime) -> AfterFailure:
-    """What follows a failed attempt: first whether it can help, then whether one is left, then its age."""
+    """What follows a failed attempt: first whether it can help, then whether one is left, then its age.
+
+    Trouble of our own spends none: it would kill every mail within seconds, and none is to blame.
+    """
     failure = failed.failure
     if failure.kind is FailureKind.PERMANENT:
         return MoveToDeadLetters(DeathCause.PERMANENT, failure.code, failure.reason)
+    if failure.kind is FailureKind.OURS and not is_expired(failed.expires_at, now):
+        return HoldBack(HELD_BACK)
     if failed.attempt >= profile.max_attempts:
         return MoveToDeadLetters(DeathCause.ATTEMPTS, failure.code, failure.reason)
     if is_expired(failed.expires_at, now):

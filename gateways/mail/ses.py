@@ -19,6 +19,12 @@ class SesMissingError(Trouble):
     exit_code = 2
 
 
+class SesRefusedError(Trouble):
+    """The account cannot be used as it is set; the text says what to look at."""
+
+    exit_code = 2
+
+
 @dataclass(frozen=True, slots=True)
 class SesAccount:
     """Which SES, and as whom; credentials are found as every AWS tool finds them.
@@ -76,7 +82,11 @@ def _client(account: SesAccount) -> Any:
         retries={"total_max_attempts": 1},
     )
     place = {"region_name": account.region, "endpoint_url": account.endpoint}
-    return boto3.client("sesv2", config=options, **place)
+    try:
+        return boto3.Session().client("sesv2", config=options, **place)
+    except (import_module("botocore.exceptions").BotoCoreError, ValueError) as refused:
+        see = "See MAIL_SES_REGION, MAIL_SES_ENDPOINT and AWS_PROFILE."
+        raise SesRefusedError(f"Mail through SES cannot begin: {refused}. {see}") from refused
 
 
 def _out_of_time(handed: Future[None]) -> MailNotSent | MailAnswerLost:
@@ -92,10 +102,22 @@ def _result(error: Exception) -> MailNotSent | MailAnswerLost:
     if isinstance(error, kinds.ClientError):
         told = error.response.get("Error", {})
         return MailNotSent(api_failure(str(told.get("Code", "")), str(told.get("Message", ""))))
-    if isinstance(error, kinds.ReadTimeoutError | kinds.ConnectionClosedError):
-        return MailAnswerLost(MailFailure(OwnCode.ANSWER_LOST, said=str(error)))
-    if isinstance(error, kinds.ConnectTimeoutError):
-        return MailNotSent(MailFailure(OwnCode.TIMEOUT, said=str(error)))
-    if isinstance(error, kinds.BotoCoreError):
-        return MailNotSent(MailFailure(OwnCode.CONNECTION_FAILED, said=str(error)))
+    if code := _never_left(error, kinds):
+        return MailNotSent(MailFailure(code, said=str(error)))
     return MailAnswerLost(MailFailure(OwnCode.ANSWER_LOST, said=str(error)))
+
+
+def _never_left(error: Exception, kinds: Any) -> OwnCode | None:
+    """Why a request was not even made; None where one may have been."""
+    nobody = (
+        kinds.NoCredentialsError, kinds.PartialCredentialsError, kinds.CredentialRetrievalError,
+        kinds.TokenRetrievalError, kinds.MetadataRetrievalError, kinds.SSOError, kinds.NoAuthTokenError,
+    )  # fmt: skip
+    reasons = {
+        kinds.ConnectTimeoutError: OwnCode.TIMEOUT,
+        kinds.SSLError: OwnCode.TLS_FAILED,
+        kinds.ConnectionError: OwnCode.CONNECTION_FAILED,
+        kinds.ParamValidationError: OwnCode.OWN_FAULT,
+        nobody: OwnCode.NO_CREDENTIALS,
+    }
+    return next((code for kind, code in reasons.items() if isinstance(error, kind)), None)

@@ -4,7 +4,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from aiosmtplib import (
@@ -16,7 +16,7 @@ from aiosmtplib import (
     SMTPTimeoutError,
 )
 
-from domain.mail.codes import MailFailure, OwnCode, smtp_failure
+from domain.mail.codes import FailureKind, MailFailure, OwnCode, smtp_failure
 from domain.mail.sending import MailAnswerLost, MailNotSent, MailResult, MailSent, RenderedMail
 from gateways.mail.message import message_bytes
 
@@ -24,6 +24,8 @@ Security = Literal["starttls", "tls", "none"]
 TROUBLE = (SMTPException, OSError, TimeoutError)
 """What an attempt may meet; ssl.SSLError is an OSError."""
 REFUSALS = range(400, 600)
+LOGIN_PAUSE_SECONDS = 600.0
+"""So long nobody logs in again here after a refusal; whoever mends the password starts the worker anew."""
 IDLE_SECONDS = 30.0
 """Shorter than the time after which servers close what nobody uses."""
 
@@ -70,16 +72,30 @@ class SmtpMail:
     def __init__(self, server: SmtpServer) -> None:
         self._server = server
         self._idle: list[tuple[SMTP, float]] = []
+        self._refused: tuple[MailFailure, float] | None = None
 
     async def send(self, mail: RenderedMail) -> MailResult:
         """Try once; all recipients are taken, or none gets it."""
+        if refused := self._refused_before():
+            return MailNotSent(refused)
         attempt = _Attempt()
         try:
             async with asyncio.timeout(self._server.seconds), self._connected() as client:
                 await self._hand_over(client, mail, attempt)
         except TROUBLE as error:
-            return _result(error, attempt)
+            return self._noted(_result(error, attempt))
         return MailSent(mail.message_id)
+
+    def _refused_before(self) -> MailFailure | None:
+        """Why our login was refused a while ago: asked again for each mail, servers lock accounts."""
+        if self._refused is None or _seconds() >= self._refused[1]:
+            return None
+        return self._refused[0]
+
+    def _noted(self, result: MailNotSent | MailAnswerLost) -> MailNotSent | MailAnswerLost:
+        if result.failure.kind is FailureKind.OURS:
+            self._refused = replace(result.failure, said=""), _seconds() + LOGIN_PAUSE_SECONDS
+        return result
 
     async def close(self) -> None:
         """Let go of what is open."""
@@ -110,7 +126,7 @@ class SmtpMail:
         while self._idle:
             client, since = self._idle.pop()
             try:
-                if asyncio.get_running_loop().time() - since < IDLE_SECONDS:
+                if _seconds() - since < IDLE_SECONDS:
                     await client.rset()
                     return client
             except (SMTPException, OSError):
@@ -128,9 +144,13 @@ class SmtpMail:
 
     def _keep(self, client: SMTP) -> None:
         if len(self._idle) < self._server.connections:
-            self._idle.append((client, asyncio.get_running_loop().time()))
+            self._idle.append((client, _seconds()))
         else:
             client.close()
+
+
+def _seconds() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _result(error: Exception, attempt: _Attempt) -> MailNotSent | MailAnswerLost:

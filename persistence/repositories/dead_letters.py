@@ -115,6 +115,21 @@ class DeadLetters:
         """The runbook's second: the companies with most of them."""
         return await self._grouped(letters.c.company_id, wanted, limit)
 
+    async def crowded(self, more_than: int) -> Sequence[tuple[str | None, int]]:
+        """Every company with more than so many, most first."""
+        number = func.count()
+        query = select(letters.c.company_id, number).group_by(letters.c.company_id).having(number > more_than)
+        rows = await self._connection.execute(query.order_by(number.desc(), letters.c.company_id))
+        return [(name, count) for name, count in rows]
+
+    async def marks(self, outbox_ids: Collection[str]) -> Sequence[tuple[str | None, str]]:
+        """Code and company of each of these."""
+        these = among(self._connection, letters.c.outbox_id, outbox_ids)
+        rows = await self._connection.execute(
+            select(letters.c.last_failure_code, letters.c.company_id).where(these)
+        )
+        return [(code, company) for code, company in rows]
+
     async def oldest(self) -> datetime | None:
         """When the oldest was moved here."""
         found: datetime | None = await self._connection.scalar(select(func.min(letters.c.moved_at)))

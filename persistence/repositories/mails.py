@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select, update
+from sqlalchemy import ColumnElement, Select, false, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.mail.alerts import MailBalance
-from domain.mail.mail import Mail, MailContent, MailState, queued_at
+from domain.mail.mail import MAIL_LIFE, Mail, MailContent, MailState, queued_at
+from domain.standing import HeldJob
 from persistence.database.canonical import canonical
 from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
@@ -82,27 +83,42 @@ class Mails:
         return await self._oldest(NOT_STARTED & (mails.c.enqueued_at < before), mails.c.enqueued_at, limit)
 
     async def overdue(self, before: datetime, limit: int) -> Sequence[Mail]:
-        """The mails that still wait though their time was over before a moment, though they were started."""
+        """The mails that still wait though their time was over before a moment, started or not."""
         over = (mails.c.state == MailState.PENDING) & (mails.c.expires_at < before)
-        return await self._oldest(over & mails.c.published_at.is_not(None), mails.c.expires_at, limit)
+        return await self._oldest(over, mails.c.expires_at, limit)
+
+    async def out_of_hands(self, before: datetime, limit: int) -> Sequence[Mail]:
+        """The mails that wait although they were started before a moment, and no job has held them since."""
+        waits = (mails.c.state == MailState.PENDING) & (mails.c.expires_at < before + MAIL_LIFE)
+        untouched = (mails.c.published_at < before) & or_(
+            mails.c.job_until.is_(None), mails.c.job_until < before
+        )
+        not_sent = or_(mails.c.sending_until.is_(None), mails.c.sending_until < before)
+        return await self._oldest(waits & untouched & not_sent, mails.c.expires_at, limit)
 
     async def started(self, outbox_ids: Collection[str], *, now: datetime) -> None:
         """Remember that the engine has been asked to start the processes of these."""
         these = among(self._connection, mails.c.outbox_id, outbox_ids)
         await self._connection.execute(update(mails).where(these).values(published_at=now))
 
-    async def set_down(self, outbox_id: str) -> None:
-        """No job has it in hand any more."""
+    async def set_down(self, outbox_id: str, job: HeldJob | None = None) -> None:
+        """No job has it in hand any more; this was the last."""
+        held = {"job_key": job.key, "job_retries": job.retries, "job_place": job.written_place} if job else {}
         mine = mails.c.outbox_id == outbox_id
-        await self._connection.execute(update(mails).where(mine).values(job_until=None))
+        await self._connection.execute(update(mails).where(mine).values(job_until=None, **held))
 
     async def without_room(self, limit: int) -> Sequence[Mail]:
         """The oldest failed mails that found the dead letters full."""
         return await self._oldest(NO_ROOM, mails.c.last_failure_at, limit)
 
-    async def count_without_room(self) -> int:
-        """How many failed mails found the dead letters full."""
-        return await self._connection.scalar(select(func.count()).select_from(mails).where(NO_ROOM)) or 0
+    async def count_without_room(
+        self, *, code: str | None = None, company_id: str | None = None, since: datetime | None = None
+    ) -> int:
+        """How many failed mails found the dead letters full: of a code, of a company, since a moment."""
+        which = NO_ROOM if since is None else NO_ROOM & (mails.c.last_failure_at >= since)
+        which = which if code is None else which & (mails.c.last_failure_code == code)
+        which = which if company_id is None else which & (mails.c.company_id == company_id)
+        return await self._connection.scalar(select(func.count()).select_from(mails).where(which)) or 0
 
     async def lock_without_room(self, limit: int) -> Sequence[Mail]:
         """The same, held until the transaction ends; not those that somebody else holds."""
@@ -115,14 +131,14 @@ class Mails:
         query = select(mails.c.state, func.count()).group_by(mails.c.state)
         return {MailState(state): number for state, number in await self._connection.execute(query)}
 
-    async def pending(self) -> "PendingMails":
-        """How the mails stand that are not over."""
-        active = mails.c.sending_until.is_not(None)
-        delayed = ~active & (mails.c.attempts > 0)
+    async def pending(self, now: datetime) -> PendingMails:
+        """How the mails stand that are not over; one whose worker died is not active beyond its lease."""
+        is_active = func.coalesce(mails.c.sending_until > now, false())
+        is_delayed = ~is_active & (mails.c.attempts > 0)
         query = select(
-            func.count().filter(~active & ~delayed),
-            func.count().filter(active),
-            func.count().filter(delayed),
+            func.count().filter(~is_active & ~is_delayed),
+            func.count().filter(is_active),
+            func.count().filter(is_delayed),
             func.min(mails.c.expires_at),
         ).where(mails.c.state == MailState.PENDING)
         wait, active, delayed, expires = (await self._connection.execute(query)).one()

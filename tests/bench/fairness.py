@@ -2,6 +2,7 @@
 
 One company has thousands of mails waiting in the engine when twenty others queue ten each; then a worker
 begins. It serves them by turns, with and without limits that processes share, and in the order of arrival.
+All five ways take minutes: `--ways` chooses some, and each says how it goes.
 """
 
 import argparse
@@ -9,7 +10,7 @@ import asyncio
 import random
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter, process_time
@@ -43,7 +44,8 @@ from workers.runtime.options import WorkerOptions
 from workers.runtime.worker import Worker
 
 AT_ONCE, LANES = 5, 64
-PATIENCE_SECONDS = 1_800.0
+PATIENCE_SECONDS = 600.0
+TELL_SECONDS = 10.0
 WARM_UP = 100
 STARTERS, STARTED_AT_ONCE = 8, 50
 WIDE = 1_000_000
@@ -61,9 +63,18 @@ class Way:
     lanes: int = LANES
 
 
-FIRST_COME = Way("in the order of arrival, SQLite", by_turns=False, limited=False, lanes=1)
-ON_SQLITE = (Way("by turns, no limits, SQLite", limited=False), Way("by turns, limits, SQLite"))
-ON_POSTGRESQL = (Way("by turns, no limits, PostgreSQL", limited=False), Way("by turns, limits, PostgreSQL"))
+WAYS = {
+    "first-come": Way("in the order of arrival, SQLite", by_turns=False, limited=False, lanes=1),
+    "sqlite": Way("by turns, no limits, SQLite", limited=False),
+    "sqlite-limits": Way("by turns, limits, SQLite"),
+    "postgresql": Way("by turns, no limits, PostgreSQL", limited=False),
+    "postgresql-limits": Way("by turns, limits, PostgreSQL"),
+}
+WARM = WAYS["sqlite-limits"]
+
+
+def nobody_listens(_line: str) -> None:
+    """For the warm-up."""
 
 
 class TimedOrder(FairOrder):
@@ -91,11 +102,13 @@ class TimedOrder(FairOrder):
 
 @dataclass(frozen=True, slots=True)
 class FairBench:
-    """A broker, and the backlog that each run begins with."""
+    """A broker, the backlog that each run begins with, and who hears how it goes."""
 
     broker: RunningEngine
     backlog: Backlog
     folder: Path = field(default_factory=Path)
+    patience: float = PATIENCE_SECONDS
+    tell: Callable[[str], None] = nobody_listens
 
     async def served(self, way: Way, database: str) -> Figures:
         """The backlog queued, then served to its end."""
@@ -103,7 +116,8 @@ class FairBench:
             settings = self._settings(way, database, mailbox.port)
             async with running(settings, embedded(self.broker)) as app:
                 await app.deploy()
-                await self._queue(app)
+                async with asyncio.timeout(self.patience):
+                    await self._queue(app)
                 return figures(way.how, await self._drain(app, way, mailbox), self.backlog)
 
     def _settings(self, way: Way, database: str, port: int) -> Settings:
@@ -131,6 +145,7 @@ class FairBench:
             mails = [await queue.add(tx, request, now) for request in self._requests()]
         for backlog in (mails[: self.backlog.big], mails[self.backlog.big :]):
             await self._start(app, backlog)
+            self.tell(f"{len(backlog)} mails are queued in the engine")
         while await queue.start_left_behind(now + 2 * LEFT_BEHIND):
             pass  # those that the broker refused
 
@@ -156,16 +171,24 @@ class FairBench:
         worker = _worker(app, way, order)
         stop, begun, cpu = asyncio.Event(), perf_counter(), process_time()
         task = asyncio.create_task(worker.run(stop))
-        total = self.backlog.mails.total()
-        while len(mailbox.arrived) < total:
-            if perf_counter() - begun > PATIENCE_SECONDS:
-                raise StalledError(f"{len(mailbox.arrived)} of {total} mails arrived")
-            await asyncio.sleep(0.1)
+        await self._all_arrived(mailbox, begun)
         used = process_time() - cpu
         stop.set()
         await task
         left = [(one.to[0].partition("@")[0], one.at) for one in mailbox.arrived]
         return Run(order.begun, left, begun, used, order.spent)
+
+    async def _all_arrived(self, mailbox: Mailbox, begun: float) -> None:
+        """Wait for them, and say how it goes; no longer than may be."""
+        total, told = self.backlog.mails.total(), begun
+        while len(mailbox.arrived) < total:
+            now, line = perf_counter(), f"{len(mailbox.arrived)} of {total} mails have arrived"
+            if now - begun > self.patience:
+                raise StalledError(line)
+            if now - told > TELL_SECONDS:
+                self.tell(line)
+                told = now
+            await asyncio.sleep(0.1)
 
 
 def _worker(app: App, way: Way, order: TimedOrder) -> Worker:
@@ -182,43 +205,53 @@ def _pages(mails: Sequence[Mail]) -> Iterator[Sequence[Mail]]:
     return (mails[at : at + STARTED_AT_ONCE] for at in range(0, len(mails), STARTED_AT_ONCE))
 
 
-async def runs(bench: FairBench, number: int, console: Console) -> list[Figures]:
+async def runs(bench: FairBench, ways: Sequence[str], number: int, console: Console) -> list[Figures]:
     """Every way once, those that are compared with each other side by side."""
     found: list[Figures] = []
-    for name, ways in (("sqlite", (FIRST_COME, *ON_SQLITE)), ("postgresql", ON_POSTGRESQL)):
-        for way in ways if number % 2 == 0 else reversed(ways):
-            with tempfile.TemporaryDirectory(prefix="reenvio-bench-") as place:
-                made = sqlite_database if name == "sqlite" else postgresql_database
-                async with made(Path(place)) as url:
-                    found.append(await replace(bench, folder=Path(place)).served(way, url))
-            told = f"round {number + 1}  {way.how:34}{found[-1].seconds:7.1f} s"
-            console.print(f"{told}   load {psutil.getloadavg()[0]:.1f}")
+    for name in ways if number % 2 == 0 else reversed(ways):
+        way, made = WAYS[name], postgresql_database if name.startswith("postgresql") else sqlite_database
+        with tempfile.TemporaryDirectory(prefix="reenvio-bench-") as place:
+            async with made(Path(place)) as url:
+                found.append(await replace(bench, folder=Path(place)).served(way, url))
+        told = f"round {number + 1}  {way.how:34}{found[-1].seconds:7.1f} s"
+        console.print(f"{told}   load {psutil.getloadavg()[0]:.1f}")
     return found
 
 
 async def main(options: argparse.Namespace, console: Console) -> list[str]:
-    """Start a broker and run all ways on it."""
+    """Start a broker and run the ways on it."""
     backlog = Backlog(options.big, options.companies, options.each)
     found: list[Figures] = []
     async with bench_broker(SilentReporter()) as broker:
+        bench = FairBench(broker.engine, Backlog(WARM_UP, 2, 5), patience=options.patience)
         with tempfile.TemporaryDirectory(prefix="reenvio-bench-") as place:
             async with sqlite_database(Path(place)) as url:
-                await FairBench(broker.engine, Backlog(WARM_UP, 2, 5), Path(place)).served(ON_SQLITE[1], url)
+                await replace(bench, folder=Path(place)).served(WARM, url)
+        real = replace(bench, backlog=backlog, tell=lambda line: console.print(f"  {line}"))
         for number in range(options.rounds):
-            found += await runs(FairBench(broker.engine, backlog), number, console)
+            found += await runs(real, options.ways, number, console)
     console.print(table(backlog, found))
     for line in limits_cost(found):
         console.print(line)
     return missed(found)
 
 
+def _one_or_more(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise ValueError("one or more")
+    return number
+
+
 def read_options() -> argparse.Namespace:
     """The command's options."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--big", type=int, default=5_000, help="mails of the one company")
-    parser.add_argument("--companies", type=int, default=20)
-    parser.add_argument("--each", type=int, default=10)
-    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--big", type=_one_or_more, default=5_000, help="mails of the one company")
+    parser.add_argument("--companies", type=_one_or_more, default=20, help="so many small ones")
+    parser.add_argument("--each", type=_one_or_more, default=10, help="mails of each small one")
+    parser.add_argument("--rounds", type=_one_or_more, default=1)
+    parser.add_argument("--ways", nargs="+", choices=tuple(WAYS), default=tuple(WAYS), help="these alone")
+    waits = f"seconds for queueing and for serving one way, {PATIENCE_SECONDS:.0f} if it is not said"
+    parser.add_argument("--patience", type=_one_or_more, default=PATIENCE_SECONDS, help=waits)
     return parser.parse_args()
 
 
@@ -227,8 +260,10 @@ if __name__ == "__main__":
     configure_logs("warning", "console")
     try:
         failures = asyncio.run(main(read_options(), paper))
-    except EngineError as error:
+    except (EngineError, StalledError) as error:
         sys.exit(str(error))
+    except TimeoutError:
+        sys.exit("The engine did not take the backlog in time: see --patience.")
     for failure in failures:
         paper.print(f"[red]aim not met[/]: {failure}")
     sys.exit(1 if failures else 0)

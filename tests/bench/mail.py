@@ -16,6 +16,7 @@ from time import perf_counter
 
 import psutil
 
+from bpmn.names import Variable
 from domain.mail.mail import Mail, MailContent, message_id, outbox_id
 from gateways.zeebe import engine
 from gateways.zeebe.messages import ProcessMessage
@@ -27,6 +28,7 @@ from workers.config.settings import read_settings
 from workers.mail.queueing import MailQueue, MailRequest, nobody_waits
 
 MAILS, WARM_UP = 300, 40
+TOLD_EVERY = 100
 EVERY_SECONDS = (0.1, 0.3)
 READY_SECONDS, LOOK_SECONDS = 600.0, 0.01
 DOMAIN = "hospital.example"
@@ -61,11 +63,13 @@ async def measured(scene: RedriveScene, queue: MailQueue, how: str, number: int)
 
     async def publish(message: ProcessMessage) -> bool:
         is_taken = await queue.publish(message)
-        begun[message_id(message.key, DOMAIN)] = perf_counter()
+        begun[message_id(message.variables[Variable.OUTBOX_ID], DOMAIN)] = perf_counter()
         return is_taken
 
     timed = replace(queue, publish=publish)
     for one in range(number):
+        if one and one % TOLD_EVERY == 0:
+            print(f"  {how}: {one} of {number} mails", flush=True)
         await timed.start([await _queued(scene, queue, f"{how} {one}")], await scene.app.clock.now())
         await asyncio.sleep(luck.uniform(*EVERY_SECONDS))
     await _all_arrived(scene, set(begun))
@@ -114,7 +118,10 @@ async def run(folder: Path, number: int) -> list[str]:
 if __name__ == "__main__":
     with TemporaryDirectory(prefix="reenvio-mail-") as place:
         configure_logs("warning", "console")
-        failures = asyncio.run(run(Path(place), int(sys.argv[1]) if len(sys.argv) > 1 else MAILS))
+        number = int(sys.argv[1]) if len(sys.argv) > 1 else MAILS
+        if number < 1:
+            sys.exit("MAILS is one or more.")
+        failures = asyncio.run(run(Path(place), number))
     for failure in failures:
         print(f"aim not met: {failure}")
     sys.exit(1 if failures else 0)

@@ -117,7 +117,7 @@ async def test_mail_that_is_sent_again_waits_since_it_was_brought_back(
     died = a_mail(1, enqueued_at=later(days=-6), state=MailState.FAILED, attempts=5)
     async with store.transaction() as tx:
         await tx.mails.add(died.requeued(later(minutes=-2)))
-        assert (await tx.mails.pending()).oldest == later(minutes=-2)
+        assert (await tx.mails.pending(NOW)).oldest == later(minutes=-2)
     assert values(await readings.mail(), "reenvio_mail_oldest_seconds") == {(): 120}
 
 

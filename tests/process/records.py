@@ -69,23 +69,21 @@ class Records:
 
     def instance_with(self, name: str, value: str) -> int:
         """The one process instance that was given this variable."""
-        self._read()
-        [instance] = {
-            record.value["processInstanceKey"]
-            for record in self._seen
-            if (record.kind, record.intent) == ("VARIABLE", "CREATED")
-            and (record.value["name"], record.value["value"]) == (name, json.dumps(value))
-        }
+        [instance] = self.started_with(name, value)
         return int(instance)
 
     def started_for(self, claim_id: str) -> set[int]:
         """The process instances that were started for a claim."""
+        return self.started_with("claimId", claim_id)
+
+    def started_with(self, name: str, value: str) -> set[int]:
+        """The process instances that were given this variable."""
         self._read()
         return {
             record.value["processInstanceKey"]
             for record in self._seen
             if (record.kind, record.intent) == ("VARIABLE", "CREATED")
-            and (record.value["name"], record.value["value"]) == ("claimId", json.dumps(claim_id))
+            and (record.value["name"], record.value["value"]) == (name, json.dumps(value))
         }
 
     def everything(self) -> str:

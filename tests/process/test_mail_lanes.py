@@ -43,11 +43,10 @@ EVERY = (*LANES.values(), *(Lane(name, f"lane {name}") for name in all_lanes(8)[
 class Sender:
     """Whose mail was begun, in its order, and how much at once; each first attempt may be made to fail."""
 
-    def __init__(self, *, fails_first: bool = False, seconds: float = 0.0) -> None:
+    def __init__(self, *, fails_first: bool = False) -> None:
         self.begun: list[str] = []
         self.done: Counter[str] = Counter()
         self.running = self.most = 0
-        self._seconds = seconds
         self._failed: set[int] | None = set() if fails_first else None
 
     async def send(self, job: Job) -> Outcome:
@@ -55,13 +54,16 @@ class Sender:
         self.begun.append(company)
         self.running += 1
         self.most = max(self.most, self.running)
-        await asyncio.sleep(self._seconds)
+        await self._until_sent()
         self.running -= 1
         if self._failed is not None and job.key not in self._failed:
             self._failed.add(job.key)
             return Fail("SMTP 421", timedelta(milliseconds=200))
         self.done[company] += 1
         return Complete()
+
+    async def _until_sent(self) -> None:
+        await asyncio.sleep(0)
 
 
 async def queued(stage: Stage, folder: Path, mails: dict[str, int]) -> str:
@@ -143,13 +145,48 @@ async def test_mail_in_a_lane_that_nobody_names_is_found(stage: Stage, tmp_path:
 async def test_two_workers_together_keep_the_limit_of_what_is_under_way(stage: Stage, tmp_path: Path) -> None:
     mails = {"big": 30, "a": 5}
     job_type = await queued(stage, tmp_path, mails)
-    together = Sender(seconds=0.02)
     limits = SharedMailLimits(MailLimits(None, 3), MailLimits(None, None))
     first, second = (MailLimiter(stage.app.store, WallClock(), limits) for _ in range(2))
+    together = Meeting(3)
     one, other = (Limited(stage.app.store, limiter, together) for limiter in (first, second))
     async with serving(stage, job_type, one, first), serving(stage, job_type, other, second):
+        await together.have_met()
+        await refused_to(one, other)
+        assert together.running == 3
+        together.let_go()
         await all_done(mails, together)
     assert together.most == 3
+
+
+async def refused_to(*workers: "Limited") -> None:
+    """Each worker has tried to begin one more, and may not."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not all(one.refused for one in workers):
+            await asyncio.sleep(0.05)
+
+
+class Meeting(Sender):
+    """Lets nobody finish before so many are under way at once, and somebody says so."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
+        self._met, self._over = asyncio.Event(), asyncio.Event()
+
+    async def send(self, job: Job) -> Outcome:
+        if self.running + 1 >= self._number:
+            self._met.set()
+        return await super().send(job)
+
+    async def _until_sent(self) -> None:
+        await self._over.wait()
+
+    async def have_met(self) -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            await self._met.wait()
+
+    def let_go(self) -> None:
+        self._over.set()
 
 
 class Limited(Sender):
@@ -160,10 +197,12 @@ class Limited(Sender):
         self._store = store
         self._limiter = limiter
         self._sender = sender
+        self.refused = 0
 
     async def send(self, job: Job) -> Outcome:
         begun = a_mail(outbox_id=uuid4().hex, lane="none", company_id=job.variables["companyId"])
         if wait := await self._store.run(partial(self._begin, mail=begun)):
+            self.refused += 1
             return Postpone("no room", wait)
         done = await self._sender.send(job)
         await self._store.run(partial(marked_sent, outbox_id=begun.outbox_id))

@@ -1,6 +1,7 @@
 """`reenvio dlq redrive`: sends dead letters again."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
@@ -107,16 +108,15 @@ async def _nothing_to_redrive(store: Store, wanted: WantedLetters) -> str:
 
 async def _preview(store: Store, wanted: WantedLetters, ids: Sequence[str], terms: RedriveTerms) -> str:
     """What would go, by code and company, and how."""
-    at_rest = replace(wanted, on_its_way=False)
     async with store.reading() as tx:
-        codes, companies = await tx.dead_letters.by_code(at_rest), await tx.dead_letters.by_company(at_rest)
+        marks = await tx.dead_letters.marks(ids)
         going = await tx.dead_letters.count(replace(wanted, on_its_way=True))
+    codes, companies = Counter(code for code, _ in marks), Counter(company for _, company in marks)
     lines = [f"{counted(len(ids), 'dead letter')} to be sent again, {terms.wave_size(1)} first."]
     lines.append(
         f"At most {terms.per_minute} a minute; ends when over {terms.stop_percent} % of a wave fail."
     )
-    if len(ids) == sum(number for _, number in codes):
-        lines.append(f"By code: {listed(codes)}. By company: {listed(companies)}.")
+    lines.append(f"By code: {listed(codes.most_common())}. By company: {listed(companies.most_common(10))}.")
     if going:
         lines.append(f"{going} more are on their way since an earlier redrive, and left alone.")
     return "\n".join(lines)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from domain.mail.alerts import MailBalance, MailFigures, due_alerts
+from domain.mail.alerts import MANY_OF_ONE, MailBalance, MailFigures, due_alerts
 from domain.mail.dead_letters import AT_MOST
 from domain.mail.names import DEAD_LETTER_QUEUE, QUEUE
 from persistence.repositories.dead_letters import WantedLetters
@@ -19,25 +19,29 @@ Counts = Sequence[tuple[str | None, int]]
 
 async def tell_stats(tx: Transaction, wanted: WantedLetters, now: datetime) -> None:
     """Totals, alerts, codes, companies."""
-    letters, mails = tx.dead_letters, tx.mails
-    number, pending = await letters.count(wanted), await mails.pending()
-    balance = await mails.ended_since(now - DAY)
-    codes, companies = await letters.by_code(wanted), await letters.by_company(wanted)
-    await _tell_letters(tx, wanted, number, now)
+    pending, balance = await tx.mails.pending(now), await tx.mails.ended_since(now - DAY)
+    await _tell_letters(tx, wanted, now)
     _tell_queue(pending, balance)
-    waited = now - pending.oldest if pending.oldest else None
-    by_company = {company or "-": some for company, some in companies}
-    for alert in due_alerts(MailFigures(number, balance, by_company, waited)):
+    for alert in due_alerts(await _figures(tx, pending, balance, now)):
         tell(alert)
-    _tell_counts("code", codes)
-    _tell_counts("company", companies)
+    _tell_counts("code", await tx.dead_letters.by_code(wanted))
+    _tell_counts("company", await tx.dead_letters.by_company(wanted))
 
 
-async def _tell_letters(tx: Transaction, wanted: WantedLetters, number: int, now: datetime) -> None:
-    letters = tx.dead_letters
-    on_its_way, oldest = await letters.count(replace(wanted, on_its_way=True)), await letters.oldest()
-    hour, day = [await letters.count(_since(wanted, now - span)) for span in (HOUR, DAY)]
-    outside = len(await tx.mails.without_room(AT_MOST))
+async def _figures(
+    tx: Transaction, pending: PendingMails, balance: MailBalance, now: datetime
+) -> MailFigures:
+    """What alerts look at: all letters and every company, whatever was asked for."""
+    number, crowded = await tx.dead_letters.count(), await tx.dead_letters.crowded(MANY_OF_ONE)
+    waited = now - pending.oldest if pending.oldest else None
+    return MailFigures(number, balance, {company or "-": some for company, some in crowded}, waited)
+
+
+async def _tell_letters(tx: Transaction, wanted: WantedLetters, now: datetime) -> None:
+    letters, mails = tx.dead_letters, tx.mails
+    number, on_its_way = await letters.count(wanted), await letters.count(replace(wanted, on_its_way=True))
+    hour, day = [await _entered(tx, wanted, now - span) for span in (HOUR, DAY)]
+    outside, oldest = await mails.count_without_room(), await letters.oldest()
     room = f"{counted(number, 'dead letter')} of at most {AT_MOST}"
     tell(f"{DEAD_LETTER_QUEUE}: {room}, {on_its_way} of them on their way again.")
     tell(f"{hour} came in the last hour; {day / 24:.1f} an hour over the last day.")
@@ -45,6 +49,15 @@ async def _tell_letters(tx: Transaction, wanted: WantedLetters, number: int, now
         tell(f"The oldest of all came at {_time(oldest)}.")
     if outside:
         tell(f"No room for {counted(outside, 'mail')}: they move in when there is; export, then purge.")
+
+
+async def _entered(tx: Transaction, wanted: WantedLetters, since: datetime) -> int:
+    """How many came since a moment and lie here, or found no room: a full box does not look quiet."""
+    inside = await tx.dead_letters.count(_since(wanted, since))
+    if wanted.moved_before is not None:
+        return inside
+    which = {"code": wanted.code, "company_id": wanted.company_id}
+    return inside + await tx.mails.count_without_room(**which, since=_since(wanted, since).moved_since)
 
 
 def _tell_queue(pending: PendingMails, balance: MailBalance) -> None:

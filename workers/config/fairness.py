@@ -1,12 +1,22 @@
 """Fairness between companies, and the limits at which mail leaves."""
 
-from typing import Annotated
+import re
+from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from domain.mail.fairness import FairnessTerms, weights_by_tier
 from domain.mail.limits import MailLimits
+from workers.config.mail import COMPANY_ID
 from workers.config.topic import Topic, read_json
 
 Limit = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -21,10 +31,21 @@ class OwnLimits(BaseModel):
     at_once: Limit | None = None
 
 
+def _are_companies(given: dict[str, Any]) -> dict[str, Any]:
+    """A name that no company can have would be a limit of nobody, in silence."""
+    if odd := sorted(name for name in given if not re.fullmatch(COMPANY_ID, name)):
+        raise ValueError(f"{', '.join(odd)[:100]!r} can be no company's id: letters, digits, . _ and - alone")
+    return given
+
+
 Weight = Annotated[float, Field(ge=0.001, le=1_000)]
 WeightByTier = Annotated[dict[str, Weight], NoDecode, BeforeValidator(read_json)]
-TierByCompany = Annotated[dict[str, str], NoDecode, BeforeValidator(read_json)]
-LimitsByCompany = Annotated[dict[str, OwnLimits], NoDecode, BeforeValidator(read_json)]
+TierByCompany = Annotated[
+    dict[str, str], NoDecode, BeforeValidator(read_json), AfterValidator(_are_companies)
+]
+LimitsByCompany = Annotated[
+    dict[str, OwnLimits], NoDecode, BeforeValidator(read_json), AfterValidator(_are_companies)
+]
 
 
 class FairnessSettings(Topic):

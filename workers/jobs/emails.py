@@ -7,8 +7,9 @@ from typing import Annotated, assert_never
 from pydantic import AfterValidator, Field
 
 from bpmn.names import ErrorCode, JobType, Variable
-from domain.mail.attempts import AttemptUnderWay, MailDied, MailOver, MailWaits
+from domain.mail.attempts import AttemptUnderWay, MailDied, MailHeldBack, MailOver, MailWaits
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
+from domain.mail.remedies import remedy
 from persistence.encryption.cipher import CipherError
 from workers.jobs.company_ids import checked_company
 from workers.jobs.held_job import held_job
@@ -133,6 +134,8 @@ async def _outcome(attempted: Attempted, services: Services) -> Outcome:
             return Throw(ErrorCode.EMAIL_DEAD_LETTERED, why, {Variable.EMAIL_STATUS: MailState.FAILED})
         case MailWaits(mail, wait):
             return Postpone(f"Attempt {mail.attempts}: {mail.last_failure_reason}", wait)
+        case MailHeldBack(mail, wait):
+            return Postpone(f"{mail.last_failure_reason}. {remedy(mail.last_failure_code)}.", wait)
         case MailHeld(wait):
             return Postpone(HELD, wait)
         case AttemptUnderWay(until):

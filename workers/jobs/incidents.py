@@ -14,6 +14,7 @@ from domain.observations import IncidentElsewhere
 from domain.redaction import redact
 from persistence.repositories.incidents import StuckJob
 from persistence.store import Transaction
+from workers.jobs.held_job import held_job
 from workers.jobs.rejections import claim_of
 from workers.jobs.services import Services
 from workers.runtime.handler import JobHandler
@@ -51,7 +52,7 @@ def noting_incidents(handler: JobHandler, services: Services) -> JobHandler:
         if not (claim_id and await _keep(services, job, _Incident(claim_id, why))):
             services.observe(IncidentElsewhere(job.type))
         if isinstance(mail := job.variables.get(Variable.OUTBOX_ID), str):
-            await _set_down(services, mail)
+            await _set_down(services, mail, job)
 
     return replace(handler, on_incident=on_incident)
 
@@ -71,11 +72,11 @@ async def _keep(services: Services, job: Job, incident: _Incident) -> bool:
     return is_kept
 
 
-async def _set_down(services: Services, outbox_id: str) -> None:
-    """A mail whose process stands on an incident waits for a person, not for the watch."""
+async def _set_down(services: Services, outbox_id: str, job: Job) -> None:
+    """A mail whose process stands on an incident waits for a person, not for the watch: a day at most."""
     with _tried(mail=outbox_id):
         async with asyncio.timeout(RECORDING_SECONDS):
-            await services.store.run(lambda tx: tx.mails.set_down(outbox_id))
+            await services.store.run(lambda tx: tx.mails.set_down(outbox_id, held_job(job)))
 
 
 @contextmanager

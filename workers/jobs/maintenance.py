@@ -19,6 +19,7 @@ from workers.runtime.outcome import Complete, Fail, Outcome
 from workers.upkeep.clocks import ClocksDisagree
 from workers.upkeep.dead_letters import expire_letters
 from workers.upkeep.kpis import take_snapshot
+from workers.upkeep.lost_mail import end_overdue, start_lost
 from workers.upkeep.probing import Probing
 from workers.upkeep.report_mail import ReportMail
 from workers.upkeep.retention import apply, remove_expired_records, set_due_anchors
@@ -82,18 +83,27 @@ def start_claims(services: Services) -> JobHandler:
 
 
 def start_emails(services: Services) -> JobHandler:
-    """Every five minutes: start the mails whose message got lost; those whose time is over die, and the
-    dead find their place."""
+    """Every five minutes: start the mails whose message or process got lost; those whose time is over die,
+    and the dead find their place. While clocks disagree, none dies of age."""
 
     async def start(now: datetime) -> int:
         if services.mail is None:
             return 0
-        started = await services.mail.queue.start_left_behind(now)
-        expired = await services.mail.sender.let_expire(now)
-        await services.store.run(lambda tx: forget_idle(tx, now))
-        return started + expired + await move_in(services.store, now, services.observe)
+        started = await start_lost(services.mail.queue, now)
+        return started + await move_in(services.store, now, services.observe)
 
-    return _maintenance(JobType.START_EMAILS, services, start)
+    async def start_and_end(now: datetime) -> int:
+        if services.mail is None:
+            return 0
+        expired = await end_overdue(services.mail.sender, services.nudges, now)
+        await services.store.run(lambda tx: forget_idle(tx, now))
+        return expired + await start(now)
+
+    async def start_alone(job: Job, apart: ClocksDisagree) -> Outcome:
+        log.warning("mail_not_expired", why=str(apart))
+        return await _maintenance(JobType.START_EMAILS, services, start).handle(job)
+
+    return _held_to_clocks(_maintenance(JobType.START_EMAILS, services, start_and_end), services, start_alone)
 
 
 def expire_dead_letters(services: Services) -> JobHandler:
@@ -118,7 +128,7 @@ def heal_standing(services: Services) -> JobHandler:
         await services.store.run(lambda tx: tx.upkeep_runs.done(UpkeepTask.STANDING, now=now))
         return nudged
 
-    def not_looked(_job: Job, apart: ClocksDisagree) -> Outcome:
+    async def not_looked(_job: Job, apart: ClocksDisagree) -> Outcome:
         log.warning("standing_not_looked_for", why=str(apart))
         return Complete({Variable.PROCESSED_COUNT: 0})
 
@@ -150,23 +160,23 @@ def send_reports(services: Services) -> JobHandler:
 def _timely(job_type: JobType, services: Services, work: Work) -> JobHandler:
     """Work that seals, counts or removes by the time: it fails, and does nothing, while clocks disagree."""
 
-    def failed(job: Job, apart: ClocksDisagree) -> Outcome:
+    async def failed(job: Job, apart: ClocksDisagree) -> Outcome:
         return Fail(f"{job.type}: {apart}", CLOCKS_BACKOFF)
 
     return _held_to_clocks(_maintenance(job_type, services, work), services, failed)
 
 
 def _held_to_clocks(
-    handler: JobHandler, services: Services, otherwise: Callable[[Job, ClocksDisagree], Outcome]
+    handler: JobHandler, services: Services, otherwise: Callable[[Job, ClocksDisagree], Awaitable[Outcome]]
 ) -> JobHandler:
-    """The handler, which does nothing while clocks disagree; what it answers then."""
+    """The handler, which does not run while clocks disagree; what is done and answered then."""
     lock = services.limits.applied_to(handler).lock
 
     async def handle(job: Job) -> Outcome:
         try:
             await services.clock_check.agreed(_engine_time(job, lock, await services.clock.now()))
         except ClocksDisagree as apart:
-            return otherwise(job, apart)
+            return await otherwise(job, apart)
         return await handler.handle(job)
 
     return replace(handler, handle=handle)

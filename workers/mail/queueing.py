@@ -1,6 +1,7 @@
 """The queue of mail: a mail is committed with what asks for it; the message that starts its process follows.
 
-When that gets lost, the mail is left PENDING without a start: `start_left_behind` makes it good.
+When that gets lost, the mail is left PENDING without a start: `start_left_behind` makes it good. When the
+process itself is gone, as with an engine's data, `start_forgotten` does.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,6 +20,8 @@ from persistence.store import Store, Transaction
 
 LEFT_BEHIND = timedelta(minutes=1)
 KEEP = timedelta(hours=1)
+FORGOTTEN = timedelta(minutes=30)
+"""So long nobody has had it in hand before its process is asked for once more."""
 AT_ONCE = 500
 log = structlog.get_logger(__name__)
 
@@ -73,9 +76,9 @@ class MailQueue:
             claim_id=request.claim_id,
         )
 
-    async def start(self, mails: Sequence[Mail], now: datetime) -> int:
+    async def start(self, mails: Sequence[Mail], now: datetime, keep: timedelta = KEEP) -> int:
         """Ask for the processes of committed mails; one that the engine does not take is left for later."""
-        started = [mail.outbox_id for mail in mails if await self._is_started(mail)]
+        started = [mail.outbox_id for mail in mails if await self._is_started(mail, keep)]
         if started:
             self.tell()
             await self.store.run(lambda tx: tx.mails.started(started, now=now))
@@ -87,13 +90,21 @@ class MailQueue:
         waiting = await self.store.look(lambda tx: tx.mails.not_started(before, AT_ONCE))
         return await self.start(waiting, now)
 
-    async def _is_started(self, mail: Mail) -> bool:
+    async def start_forgotten(self, now: datetime) -> int:
+        """Ask once more for those that nobody has had in hand for long; how many there were.
+
+        A message that is not kept starts a process where the mail has none, and is dropped where it has.
+        """
+        waiting = await self.store.look(lambda tx: tx.mails.out_of_hands(now - FORGOTTEN, AT_ONCE))
+        return await self.start(waiting, now, keep=timedelta())
+
+    async def _is_started(self, mail: Mail, keep: timedelta) -> bool:
         variables = {
             Variable.OUTBOX_ID: mail.outbox_id,
             Variable.LANE: mail.lane,
             Variable.COMPANY_ID: mail.company_id,
         } | ({Variable.CLAIM_ID: mail.claim_id} if mail.claim_id else {})
-        message = ProcessMessage(Message.EMAIL_QUEUED, mail.outbox_id, variables, KEEP, mail.start_id)
+        message = ProcessMessage(Message.EMAIL_QUEUED, mail.start_id, variables, keep, mail.start_id)
         try:
             await self.publish(message)
         except Trouble as refused:

@@ -5,15 +5,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from domain.catalog import Team
-from workers.config.mail import Address, is_address
+from workers.config.mail import COMPANY_ID, Address, is_address
 from workers.config.topic import SettingsError
 
 Addresses = tuple[str, ...]
-_COMPANIES: TypeAdapter[dict[str, list[Address]]] = TypeAdapter(dict[str, list[Address]])
+_Company = Annotated[str, StringConstraints(pattern=COMPANY_ID)]
+_Listed = Annotated[list[Address], Field(min_length=1)]
+_COMPANIES: TypeAdapter[dict[str, list[Address]]] = TypeAdapter(dict[_Company, _Listed])
+
+
+_WRITE = 'write id = ["a@b.c"], an id of letters, digits, . _ and -, with one address or more.'
 
 
 class OtherGroup(StrEnum):
@@ -58,7 +64,10 @@ def read_companies(file: Path | None) -> Mapping[str, Addresses]:
     try:
         given = tomllib.loads(file.read_text(encoding="utf-8"))
         return {company: tuple(to) for company, to in _COMPANIES.validate_python(given).items()}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, ValidationError) as error:
+    except ValidationError as error:
+        where = " ".join(str(part) for part in error.errors()[0]["loc"][:1])[:64]
+        raise SettingsError(f"MAIL_COMPANIES_FILE: {file}, {where!r}: {_WRITE}") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(
-            f'MAIL_COMPANIES_FILE: {file} cannot be used ({type(error).__name__}): write id = ["a@b.c"].'
+            f"MAIL_COMPANIES_FILE: {file} cannot be used ({type(error).__name__}): {_WRITE}"
         ) from error

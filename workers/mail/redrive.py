@@ -13,6 +13,7 @@ import structlog
 from domain.mail.dead_letters import DeadLetter
 from domain.mail.mail import MAIL_LIFE, Mail, MailState
 from domain.mail.redrive import (
+    FailsAgain,
     NextWave,
     NothingHappens,
     RedriveEnd,
@@ -90,21 +91,35 @@ class Redrive:
         step: NextWave | RedriveEnd = next_wave(1, len(left), self.terms)
         while isinstance(step, NextWave):
             taken, left = left[: step.size], left[step.size :]
-            brought = await self._send_off(taken, is_first=step.number == 1)
-            wave = Wave(step.number, len(brought))
-            tally, step = await self._watch(tally.with_wave(wave, len(taken) - len(brought)), brought)
+            tally, step = await self._wave(tally, step.number, taken)
         log.info("dead_letters_redriven", **_counted(tally), end=type(step).__name__)
         return tally, step
 
-    async def _send_off(self, outbox_ids: Sequence[str], *, is_first: bool) -> list[str]:
-        """Bring a wave back, no faster than it may leave; those that were brought back."""
+    async def _wave(
+        self, before: RedriveTally, number: int, taken: Sequence[str]
+    ) -> tuple[RedriveTally, NextWave | RedriveEnd]:
+        """Bring a wave back, no faster than it may leave, and watch it; one that fails stops on the way."""
         brought: list[str] = []
-        for begin in range(0, len(outbox_ids), self.terms.at_once):
-            if begin or not is_first:
+        for begin in range(0, len(taken), self.terms.at_once):
+            if begin or number > 1:
                 await self.pause(self.terms.pause.total_seconds())
-            together = outbox_ids[begin : begin + self.terms.at_once]
+            if begin:
+                tally = await self._told(
+                    before.with_wave(Wave(number, len(brought)), begin - len(brought)), brought
+                )
+                planned = replace(tally.wave, size=len(taken))
+                if isinstance(stop := after_wave(planned, tally.left, self.terms), FailsAgain):
+                    return tally, stop
+            together = taken[begin : begin + self.terms.at_once]
             brought += await bring_back(self.store, self.queue, together, await self.clock.now())
-        return brought
+        wave = Wave(number, len(brought))
+        return await self._watch(before.with_wave(wave, len(taken) - len(brought)), brought)
+
+    async def _told(self, tally: RedriveTally, brought: Sequence[str]) -> RedriveTally:
+        """The tally as its wave stands now; whoever listens hears it."""
+        seen = replace(tally, wave=await self._seen(tally.wave, brought))
+        self.tell(seen)
+        return seen
 
     async def _watch(
         self, tally: RedriveTally, brought: Sequence[str]
@@ -112,10 +127,9 @@ class Redrive:
         """Look until the wave is over, fails, or shows nothing new for too long."""
         quiet = timedelta()
         while True:
-            seen = replace(tally, wave=await self._seen(tally.wave, brought))
+            seen = await self._told(tally, brought)
             quiet = timedelta() if seen != tally else quiet + LOOK
             tally = seen
-            self.tell(tally)
             step = after_wave(tally.wave, tally.left, self.terms)
             if not isinstance(step, WaveUnderWay):
                 return tally, step

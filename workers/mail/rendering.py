@@ -1,5 +1,6 @@
 """A mail's words: subject, text and HTML from one template, with references and a link, and nobody's data."""
 
+import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ CLAIM_ID = "claimId"
 SIGNATURE = "Reenvio"
 SUBJECT_MAX = 255
 """Longer ones are cut: nobody reads them, and folding them takes its time."""
+_FILE_NAME = re.compile(r"(?P<template>[a-z][a-z0-9\-]{0,63})\.(?P<language>pt|en)\.toml", re.ASCII)
 Line = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
 
@@ -48,11 +50,17 @@ def read_texts(own: Path | None = None) -> Texts:
     if own is not None and not own.is_dir():
         raise SettingsError(f"MAIL_TEMPLATES: {own} is no folder.")
     folders = [packaged] if own is None else [packaged, own]
-    return {
-        tuple(file.name.removesuffix(".toml").rsplit(".", 1)): _read(file)  # type: ignore[misc]
-        for folder in folders
-        for file in sorted(folder.glob("*.*.toml"))
-    }
+    return {_named(file): _read(file) for folder in folders for file in sorted(folder.glob("*.toml"))}
+
+
+def _named(file: Path) -> tuple[str, str]:
+    """Template and language; a file that nobody could ask for would be missed only when its mail dies."""
+    if named := _FILE_NAME.fullmatch(file.name):
+        return named["template"], named["language"]
+    raise SettingsError(
+        f"MAIL_TEMPLATES: {file.name} is nobody's text: name it such as permanent-error.pt.toml, in small "
+        "letters, digits and hyphens, with pt or en."
+    )
 
 
 def _read(file: Path) -> MailText:

@@ -13,11 +13,13 @@ from domain.mail.attempts import (
     AttemptTerms,
     AttemptUnderWay,
     MailDied,
+    MailHeldBack,
     MailOver,
     MailWaits,
     begin,
     dead_letter_of,
     fail,
+    is_same_attempt,
     may_leave,
     succeed,
 )
@@ -25,7 +27,7 @@ from domain.mail.codes import MailFailure, OwnCode
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
 from domain.mail.retry import is_expired
 from domain.mail.sending import MailAnswerLost, MailGateway, MailNotSent, MailResult, MailSent
-from domain.observations import MailAttempted, MailFate, Observe, nobody_watches
+from domain.observations import MailAttempted, Observe, nobody_watches
 from domain.ports import Clock
 from domain.standing import HeldJob
 from persistence.clock import asked_now
@@ -35,6 +37,7 @@ from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store, Transaction
 from workers.claims.claim_ids import outward_id
 from workers.mail.facts import died_fact, sent_fact
+from workers.mail.observing import Ended, observed, tell_held_back
 from workers.mail.queueing import AT_ONCE, LEFT_BEHIND, MailQueue, MailRequest
 from workers.mail.recipients import OtherGroup
 from workers.mail.rendering import Renderer
@@ -70,7 +73,7 @@ class MailHeld:
     wait: timedelta
 
 
-Attempted = MailOver | MailDied | MailWaits | MailHeld | AttemptUnderWay | UnknownMail
+Attempted = MailOver | MailDied | MailWaits | MailHeldBack | MailHeld | AttemptUnderWay | UnknownMail
 Admit = Callable[[Transaction, str, datetime], Awaitable[timedelta | None]]
 """Whether a mail of a company may begin in a transaction: None, or how long it has to wait."""
 
@@ -157,16 +160,17 @@ class MailSender:
         except DatabaseError:
             return False
 
-    async def let_expire(self, now: datetime) -> int:
-        """Bury mails that wait although their time is over; how many there were.
+    async def let_expire(self, now: datetime) -> list[Mail]:
+        """Bury mails that wait although their time is over; which.
 
         Their process is gone, stands on an incident, or waits where nobody serves: no engine is asked.
         """
         before = now - LEFT_BEHIND
         overdue = await self.store.look(lambda tx: tx.mails.overdue(before, AT_ONCE))
-        return sum([await self._is_expired(mail.outbox_id, now) for mail in overdue])
+        found = [await self._expired(mail.outbox_id, now) for mail in overdue]
+        return [mail for mail in found if mail is not None]
 
-    async def _is_expired(self, outbox_id: str, now: datetime) -> bool:
+    async def _expired(self, outbox_id: str, now: datetime) -> Mail | None:
         async def expire(tx: Transaction) -> MailDied | None:
             mail = await tx.mails.lock(outbox_id)
             if mail is None or not is_expired(mail.expires_at, now):
@@ -175,10 +179,11 @@ class MailSender:
             return await self._bury(tx, died, now) if isinstance(died, MailDied) else None
 
         died = await self.store.run(expire)
-        if died is not None:
-            self._tell(died)
-            await self._start_notices(died.mail)
-        return died is not None
+        if died is None:
+            return None
+        self._tell(died)
+        await self._start_notices(died.mail)
+        return died.mail
 
     async def _settle(self, tx: Transaction, begun: Mail, result: MailResult, now: datetime) -> Attempted:
         """Write down what came of it: that it was taken counts always, a failure if nobody went on since."""
@@ -200,13 +205,15 @@ class MailSender:
     ) -> Attempted:
         if mail.state is not MailState.PENDING:
             return MailOver(mail)
-        if (mail.attempts, mail.round) != (begun.attempts, begun.round):
+        if not is_same_attempt(mail, begun):
             return AttemptUnderWay(mail.sending_until or now)
         said = self._sealed(mail, failure.said)
         after = fail(replace(mail, said=said), failure, self.terms.profile, now)
         if isinstance(after, MailDied):
             return await self._bury(tx, after, now)
         await tx.mails.save(after.mail)
+        if isinstance(after, MailHeldBack):
+            tell_held_back(mail, failure)
         return after
 
     def _sealed(self, mail: Mail, said: str) -> str | None:
@@ -243,38 +250,14 @@ class MailSender:
         await self.queue.start([notice for notice in found if notice and notice.published_at is None], now)
 
     def _tell(self, ended: Attempted, seconds: float | None = None) -> None:
-        if attempted := self._attempted(ended, seconds):
-            self.observe(attempted)
+        if isinstance(ended, Ended) and (told := self._told(ended, seconds)):
+            self.observe(told)
 
-    def _attempted(self, ended: Attempted, seconds: float | None) -> MailAttempted | None:
-        match ended:
-            case MailOver(mail) if mail.state is MailState.SENT:
-                return self._of(mail, MailFate.SENT, seconds)
-            case MailWaits(mail, wait):
-                return replace(self._of(mail, MailFate.WAITS, seconds), wait=wait)
-            case MailDied(mail, move, came_back):
-                had_room = mail.dead_lettered_at is not None
-                died = self._of(mail, MailFate.DIED, seconds)
-                was_made = move.code != OwnCode.EXPIRED
-                letter = replace(died, is_buried=had_room, cause=move.cause, came_back=came_back)
-                return replace(letter, is_made=was_made)
-            case _:
-                return None
-
-    def _of(self, mail: Mail, fate: MailFate, seconds: float | None) -> MailAttempted:
-        failed = fate is not MailFate.SENT
-        return MailAttempted(
-            outbox_id=mail.outbox_id,
-            company_id=mail.company_id,
-            lane=mail.lane,
-            attempt=mail.attempts,
-            max_attempts=self.terms.profile.max_attempts,
-            fate=fate,
-            seconds=seconds,
-            code=mail.last_failure_code if failed else None,
-            reason=mail.last_failure_reason if failed else None,
-            claim_id=outward_id(self.cipher, mail.claim_id) if mail.claim_id else None,
-        )
+    def _told(self, ended: Ended, seconds: float | None) -> MailAttempted | None:
+        attempted = observed(ended, self.terms.profile.max_attempts, seconds)
+        if attempted is None or attempted.claim_id is None:
+            return attempted
+        return replace(attempted, claim_id=outward_id(self.cipher, attempted.claim_id))
 
 
 async def _hold(tx: Transaction, mail: Mail, job: HeldJob | None, wait: timedelta) -> MailHeld:

@@ -121,6 +121,41 @@ async def test_stats_say_when_the_documents_alerts_are_due(terminal: Terminal, s
 
 
 @on_sqlite
+async def test_stats_of_some_hide_no_alert_and_name_every_company_with_too_many(
+    terminal: Terminal, store: Store
+) -> None:
+    for company in range(12):
+        await keep_dead(store, range(company * 51, company * 51 + 51), company_id=f"company-{company}")
+    _, out, _ = await terminal.run("dlq", "stats", "--code", "550")
+    [crowded] = [line for line in out.splitlines() if line.startswith("More than 50 of one company")]
+    assert [company for company in range(12) if f"company-{company} has 51" not in crowded] == []
+    assert "More than 100: look for a cause" in out
+
+
+async def test_stats_count_mail_that_found_no_room_all_of_it_and_as_come_in_of_late(
+    terminal: Terminal, store: Store
+) -> None:
+    died = {"state": MailState.FAILED, "last_failure_reason": "x", "last_failure_code": "421"}
+    async with store.transaction() as tx:
+        for number, since in enumerate((ago(minutes=10), ago(minutes=20), ago(hours=5))):
+            await tx.mails.add(a_mail(number, **died, last_failure_at=since))
+    _, out, _ = await terminal.run("dlq", "stats")
+    assert "No room for 3 mails" in out
+    assert "2 came in the last hour; 0.1 an hour over the last day." in out
+    _, of_one, _ = await terminal.run("dlq", "stats", "--code", "550")
+    assert "0 came in the last hour" in of_one
+
+
+async def test_a_mail_whose_worker_died_is_not_active_beyond_its_lease(
+    terminal: Terminal, store: Store
+) -> None:
+    lost = a_mail(1, attempts=1, enqueued_at=ago(minutes=3), sending_until=ago(minutes=1))
+    await store.run(lambda tx: tx.mails.add(lost))
+    _, out, _ = await terminal.run("dlq", "stats")
+    assert "email:send: 0 wait, 0 active, 1 delayed" in out
+
+
+@on_sqlite
 async def test_show_tells_all_but_what_the_mail_was_to_say(terminal: Terminal, store: Store) -> None:
     [dead] = await keep_dead(store, [1], moved_at=ago(hours=1))
     code, out, _ = await terminal.run("dlq", "show", dead)

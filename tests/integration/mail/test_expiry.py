@@ -7,6 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.testing import capture_logs
 
 from domain.mail.mail import MailState
+from domain.retention import Periods
 from gateways.practice.mail_server import Mailbox
 from persistence.store import Store
 from tests.support.builders import NOW, later
@@ -15,6 +16,7 @@ from tests.support.mails import a_mail, fill_dead_letters, keep_dead
 from workers.mail.dead_letters import move_in
 from workers.runtime.outcome import Complete
 from workers.upkeep.dead_letters import expire_letters
+from workers.upkeep.retention import apply
 
 JOB = "expire-dead-letters"
 
@@ -68,3 +70,14 @@ async def test_nothing_is_logged_when_nothing_expires(store: Store) -> None:
     with capture_logs() as logs:
         assert await expire_letters(store, NOW) == 0
     assert logs == []
+
+
+async def test_retention_leaves_mail_alone_that_found_no_room_and_is_nowhere_else(store: Store) -> None:
+    failed = {"state": MailState.FAILED, "last_failure_reason": "why", "last_failure_at": NOW}
+    buried, homeless = a_mail(1, **failed, dead_lettered_at=NOW), a_mail(2, **failed)
+    async with store.transaction() as tx:
+        for mail in (buried, homeless, a_mail(3, state=MailState.SENT, sent_at=NOW), a_mail(4)):
+            await tx.mails.add(mail)
+    assert (await apply(store, Periods(), later(days=91)))["mails"] == 2
+    left = await store.look(lambda tx: tx.mails.find_all([a_mail(n).outbox_id for n in range(1, 5)]))
+    assert set(left) == {homeless.outbox_id, a_mail(4).outbox_id}

@@ -257,3 +257,22 @@ async def test_a_notice_about_a_dead_letter_may_be_brought_back_too(store: Store
     async with mail_stage(store, Mailbox(script=lambda _to, _attempt: Reply("550 no"))) as stage:
         await Engine(stage).run()
         assert await store.look(lambda tx: tx.mails.by_state()) == {MailState.FAILED: 1}
+
+
+async def test_a_wave_that_fails_while_it_is_sent_off_stops_at_once_and_leaves_the_rest_untouched(
+    store: Store,
+) -> None:
+    await keep_dead(store, range(40))
+    async with mail_stage(store, Mailbox(script=lambda *_: NO_MAILBOX)) as stage:
+        tally, end = await Engine(stage).run(RedriveTerms(first=40, per_minute=60))
+    assert end == FailsAgain(Wave(1, 40, sent=0, failed=9))
+    assert (tally.failed, tally.wave.under_way, tally.left) == (9, 0, 31)
+    assert await store.look(lambda tx: tx.dead_letters.count(WantedLetters(on_its_way=True))) == 0
+
+
+async def test_how_a_wave_goes_is_told_while_it_is_sent_off(store: Store) -> None:
+    await keep_dead(store, range(6))
+    async with mail_stage(store, Mailbox()) as stage:
+        engine = Engine(stage)
+        await engine.run(RedriveTerms(first=6, per_minute=60))
+    assert list(dict.fromkeys(tally.sent for tally in engine.told)) == [1, 2, 3, 4, 5, 6]

@@ -9,10 +9,11 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.testing import capture_logs
 
+from domain.mail.attempts import MailHeldBack
 from domain.mail.codes import MailFailure, OwnCode
 from domain.mail.mail import MAIL_LIFE, MailContent, MailState, outbox_id
 from domain.mail.retry import PROFILES, wait_after
-from domain.mail.sending import MailNotSent
+from domain.mail.sending import MailNotSent, MailResult, RenderedMail
 from domain.redaction import redact
 from domain.standing import HeldJob
 from gateways.practice.mail_server import DropMail, Mailbox, MailStep, Reply, StallMail, TakeInSilence
@@ -200,13 +201,56 @@ async def test_a_permanent_error_is_dead_lettered_at_once(store: Store) -> None:
         assert story == ["notified", "mail_dead_lettered"]
 
 
+async def test_a_refused_login_holds_mail_back_at_no_cost_and_says_so_until_its_day_is_over(
+    store: Store,
+) -> None:
+    async with mail_stage(store, always(Reply("535 5.7.8 ana is locked"), "billing")) as stage:
+        await stage.notify()
+        with capture_logs() as logs:
+            for _ in range(7):
+                held = await stage.send(MAIL)
+                assert isinstance(held, Postpone)
+                assert ("MAIL_SMTP_PASSWORD" in held.message, held.backoff) == (True, timedelta(minutes=5))
+                stage.clock.pass_by(held.backoff)
+        told = [line for line in logs if line["event"] == "mail_held_back"]
+        assert {(line["errorCode"], line["log_level"]) for line in told} == {("535", "error")}
+        assert len(told) == 7
+        assert (await stage.found(MAIL)).attempts == 0
+        stage.clock.pass_by(MAIL_LIFE)
+        assert isinstance(await stage.send(MAIL), Throw)
+        letter = await store.look(lambda tx: tx.dead_letters.find(MAIL))
+        assert letter is not None
+        assert letter.last_failure_code == OwnCode.EXPIRED
+        assert "535" in letter.last_failure_reason
+
+
+async def test_a_mail_that_was_held_back_leaves_once_the_login_is_taken(store: Store) -> None:
+    async with mail_stage(store, Mailbox()) as stage:
+        await stage.notify()
+        refused = replace(stage.mail.sender, gateway=Refusing())
+        assert isinstance(await refused.attempt(MAIL), MailHeldBack)
+        stage.clock.pass_by(timedelta(minutes=5))
+        assert await stage.send(MAIL) == SENT
+        assert (await stage.found(MAIL)).attempts == 1
+
+
+class Refusing:
+    """A gateway whose login is refused."""
+
+    async def send(self, _mail: RenderedMail) -> MailResult:
+        return MailNotSent(MailFailure("535"))
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
 async def test_administrator_and_company_are_told_of_a_dead_letter_once_an_hour(store: Store) -> None:
     async with mail_stage(store, always(Reply("554 no"), "billing@")) as stage:
         for key in (1, 2):
             await stage.notify(key=key)
             await stage.send(outbox_id("notify", key, "CLM-001-1"))
         assert len(stage.engine.messages) == 4
-        notices = [message.key for message in stage.engine.messages[1:3]]
+        notices = [message.variables["outboxId"] for message in stage.engine.messages[1:3]]
         for notice in notices:
             assert await stage.send(notice) == SENT
         told = {to for arrived in stage.mailbox.arrived for to in arrived.to}
@@ -222,7 +266,7 @@ async def test_a_dead_letter_notice_that_dies_makes_no_further_notice(store: Sto
     async with mail_stage(store, always(Reply("554 no"))) as stage:
         await stage.notify()
         await stage.send(MAIL)
-        notices = [message.key for message in stage.engine.messages][1:]
+        notices = [message.variables["outboxId"] for message in stage.engine.messages][1:]
         for notice in notices:
             assert isinstance(await stage.send(notice), Throw)
         assert len(stage.engine.messages) == 3
@@ -245,7 +289,7 @@ async def test_a_dead_letter_notice_that_dies_makes_no_further_notice(store: Sto
 async def test_after_passing_trouble_the_mail_arrives_under_the_same_message_id(
     store: Store, step: MailStep, code: str
 ) -> None:
-    async with mail_stage(store, failing(step), seconds=0.5) as stage:
+    async with mail_stage(store, failing(step), seconds=2) as stage:
         await stage.notify()
         first, last = await until_over(stage)
         assert isinstance(first, Postpone)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from email import message_from_string
 from email.policy import default
+from pathlib import Path
 
 import pytest
 from moto.core.models import DEFAULT_ACCOUNT_ID
@@ -12,7 +13,7 @@ from moto.ses.models import ses_backends
 
 from domain.mail.codes import FailureKind, OwnCode
 from domain.mail.sending import MailAnswerLost, MailNotSent, MailSent, RenderedMail
-from gateways.mail.ses import SesAccount, SesMail
+from gateways.mail.ses import SesAccount, SesMail, SesRefusedError
 from tests.support.builders import NOW
 
 SENDER, REGION = "reenvio@hospital.example", "sa-east-1"
@@ -110,9 +111,13 @@ async def ses() -> AsyncIterator[Ses]:
         ("ServiceUnavailable", 503, FailureKind.RETRYABLE),
         ("MessageRejected", 400, FailureKind.PERMANENT),
         ("MailFromDomainNotVerifiedException", 400, FailureKind.PERMANENT),
+        ("ExpiredTokenException", 403, FailureKind.OURS),
+        ("AccessDeniedException", 403, FailureKind.OURS),
+        ("SendingPausedException", 400, FailureKind.OURS),
+        ("BadRequestException", 400, FailureKind.PERMANENT),
     ],
 )
-async def test_every_code_of_the_documents_means_what_they_say_and_is_asked_for_once(
+async def test_every_code_means_what_the_documents_or_ses_say_and_is_asked_for_once(
     ses: Ses, code: str, status: int, kind: FailureKind
 ) -> None:
     ses.code, ses.status = code, status
@@ -150,3 +155,24 @@ async def test_nobody_listening_is_no_connection() -> None:
     await line.close()
     assert isinstance(result, MailNotSent)
     assert result.failure.code == OwnCode.CONNECTION_FAILED
+
+
+async def test_credentials_that_are_nowhere_are_ours_to_bring_and_no_lost_connection(
+    ses: Ses, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    line = line_to(ses.endpoint)
+    result = await line.send(MAIL)
+    await line.close()
+    assert isinstance(result, MailNotSent)
+    assert (result.failure.code, result.failure.kind) == (OwnCode.NO_CREDENTIALS, FailureKind.OURS)
+    assert ses.requests == 0
+
+
+def test_an_endpoint_that_is_none_is_refused_with_the_settings_to_look_at() -> None:
+    with pytest.raises(SesRefusedError, match="MAIL_SES_ENDPOINT"):
+        line_to("nowhere")

@@ -195,13 +195,23 @@ async def test_over_tls_with_a_login_a_mail_arrives(tls: Tls, security: str) -> 
     assert len(mailbox.arrived) == 1
 
 
-async def test_a_refused_login_is_a_permanent_failure(tls: Tls) -> None:
-    terms = MailServerTerms(tls.server, login=knows_ana)
+async def test_a_refused_login_is_ours_to_mend_and_not_tried_again_for_every_mail(tls: Tls) -> None:
+    tried = list[bytes | None]()
+
+    def knows_nobody(_mechanism: str, login: bytes | None, _password: bytes | None) -> bool:
+        tried.append(login)
+        return False
+
     login = {"username": "ana", "password": "wrong", "trusted": tls.client}
+    terms = MailServerTerms(tls.server, login=knows_nobody)
     async with line_to(Mailbox(), terms, security="starttls", **login) as line:
-        result = await line.send(MAIL)
-    assert isinstance(result, MailNotSent)
-    assert (result.failure.code, result.failure.kind) == ("535", FailureKind.PERMANENT)
+        first = await line.send(MAIL)
+        asked = len(tried)
+        second = await line.send(MAIL)
+    assert isinstance(first, MailNotSent)
+    assert isinstance(second, MailNotSent)
+    assert (first.failure.code, first.failure.kind) == ("535", FailureKind.OURS)
+    assert (second.failure.code, len(tried)) == ("535", asked)
 
 
 @pytest.mark.parametrize("security", ["starttls", "tls"])

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from domain.mail.codes import FailureKind, MailFailure, OwnCode, api_failure, classify, smtp_failure
 
-RETRYABLE, PERMANENT = FailureKind.RETRYABLE, FailureKind.PERMANENT
+RETRYABLE, PERMANENT, OURS = FailureKind.RETRYABLE, FailureKind.PERMANENT, FailureKind.OURS
+LOGIN = (530, 534, 535, 538)
 
 
 @pytest.mark.parametrize("code", ["421", "450", "451", "452", "Throttling", "ServiceUnavailable"])
@@ -47,13 +48,34 @@ def test_an_unlisted_4yz_is_transient_as_smtp_says(code: int) -> None:
     assert smtp_failure(code, "").kind is RETRYABLE
 
 
-@given(st.integers(504, 599).filter(lambda n: n not in (550, 551, 552, 553, 554)))
+@given(st.integers(504, 599).filter(lambda n: n not in (550, 551, 552, 553, 554, *LOGIN)))
 def test_an_unlisted_5yz_is_permanent_as_smtp_says(code: int) -> None:
     assert smtp_failure(code, "").kind is PERMANENT
 
 
-def test_a_refused_login_is_never_retried() -> None:
-    assert smtp_failure(535, "5.7.8 authentication failed").kind is PERMANENT
+@pytest.mark.parametrize("code", LOGIN)
+@pytest.mark.parametrize("said", ["", "5.7.8 authentication failed", "4.7.0 not now"])
+def test_a_refused_login_is_ours_to_mend_and_no_mails_fault(code: int, said: str) -> None:
+    assert smtp_failure(code, said).kind is OURS
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "UnrecognizedClientException",
+        "SignatureDoesNotMatch", "InvalidSignatureException", "MissingAuthenticationToken",
+        "AccessDenied", "AccessDeniedException", "NotAuthorized", "RequestExpired",
+        "AccountSuspendedException", "SendingPausedException",
+    ],
+)  # fmt: skip
+def test_refused_or_expired_credentials_and_a_stopped_account_are_ours_to_mend(name: str) -> None:
+    failure = api_failure(name, "")
+    assert (failure.kind, "failure" in failure.reason) == (OURS, False)
+
+
+@pytest.mark.parametrize("name", ["BadRequestException", "InvalidParameterValue", "ValidationException"])
+def test_what_ses_cannot_read_is_permanent(name: str) -> None:
+    assert api_failure(name, "").kind is PERMANENT
 
 
 @pytest.mark.parametrize("name", ["Throttling", "ServiceUnavailable", "TooManyRequests", "SomethingNew"])

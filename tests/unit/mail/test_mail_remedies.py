@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from domain.mail.codes import ALSO_PERMANENT, ALSO_RETRYABLE, PERMANENT, RETRYABLE, smtp_failure
+from domain.mail.codes import ALSO_PERMANENT, ALSO_RETRYABLE, OURS, PERMANENT, RETRYABLE, smtp_failure
 from domain.mail.remedies import BY_CODE, remedy
 from workers.config.fairness import FairnessSettings
 from workers.config.mail import MailSettings
@@ -19,7 +19,7 @@ SETTINGS = {
 
 
 def test_every_code_that_we_know_has_its_remedy() -> None:
-    known = {*RETRYABLE, *PERMANENT, *ALSO_RETRYABLE, *ALSO_PERMANENT}
+    known = {*RETRYABLE, *PERMANENT, *ALSO_RETRYABLE, *ALSO_PERMANENT, *OURS}
     assert known - set(BY_CODE) == SERVERS_OWN
 
 

@@ -56,6 +56,7 @@ def test_mail_that_leaves_needs_a_sender_and_everybodys_address_told_at_once(
     [
         ({"MAIL_SES_REGION": "sa-east-1"}, "not both"),
         ({"MAIL_SMTP_USERNAME": "u"}, "or neither"),
+        ({"MAIL_SES_ENDPOINT": "https://ses.example"}, "MAIL_SES_ENDPOINT is set and MAIL_SES_REGION is not"),
         (
             {"MAIL_SMTP_SECURITY": "none", "MAIL_SMTP_USERNAME": "u", "MAIL_SMTP_PASSWORD": "p"},
             "password in clear",
@@ -80,6 +81,20 @@ def test_what_contradicts_itself_is_refused(
         ("MAIL_COMPANY_ID", "a b"),
         ("MAIL_LANES", "0"),
         ("CONSOLE_URL", "javascript:alert(1)"),
+        ("MAIL_SMTP_HOST", "smtp://mail.hospital.example"),
+        ("MAIL_SMTP_HOST", "mail.hospital.example:587"),
+        ("MAIL_SMTP_HOST", "mail hospital"),
+        ("MAIL_SMTP_PASSWORD", "secret\n"),
+        ("MAIL_SMTP_USERNAME", "ana\r\n"),
+        ("MAIL_SES_REGION", "São Paulo"),
+        ("MAIL_SES_REGION", "sa_east_1"),
+        ("MAIL_SES_ENDPOINT", "nowhere"),
+        ("MAIL_REDRIVE_AFTER_MINUTES", '{"421 ": 30}'),
+        ("MAIL_REDRIVE_AFTER_MINUTES", '{"4210": 30}'),
+        ("MAIL_REDRIVE_AFTER_MINUTES", '{"421": NaN}'),
+        ("MAIL_TIMEOUT_SECONDS", "nan"),
+        ("MAIL_COMPANY_LIMITS", '{"company 1": {"at_once": 1}}'),
+        ("MAIL_TIERS", '{"company/1": "gold"}'),
     ],
 )
 def test_a_value_that_does_not_fit_is_told_by_its_variable(
@@ -87,6 +102,26 @@ def test_a_value_that_does_not_fit_is_told_by_its_variable(
 ) -> None:
     with pytest.raises(SettingsError, match=f"{name}: "):
         given(monkeypatch, **{name: value})
+
+
+@pytest.mark.parametrize("host", ["localhost", "mail.hospital.example", "10.0.0.7", "::1", "smtp_1"])
+def test_a_host_is_a_name_or_an_address(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    assert given(monkeypatch, MAIL_SMTP_HOST=host).smtp_host == host
+
+
+def test_a_login_without_a_server_is_refused_and_not_written_into_a_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mail = given(monkeypatch, MAIL_SMTP_USERNAME="ana", MAIL_SMTP_PASSWORD="secret")
+    with pytest.raises(SettingsError, match="MAIL_SMTP_HOST is not"):
+        mail.require_fit()
+
+
+def test_a_refused_password_is_told_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingsError) as refused:
+        given(monkeypatch, MAIL_SMTP_PASSWORD="hidden\n")
+    assert "hidden" not in str(refused.value)
+    assert "line's end" in str(refused.value)
 
 
 def test_a_password_is_in_no_repr(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +140,10 @@ def test_companies_have_addresses_in_a_file(tmp_path: Path) -> None:
     assert read_companies(None) == {}
 
 
-@pytest.mark.parametrize("text", ["company-1 = 7", 'company-1 = ["nobody"]', "company-1 ="])
+@pytest.mark.parametrize(
+    "text",
+    ["company-1 = 7", 'company-1 = ["nobody"]', "company-1 =", "company-1 = []", '"company 1" = ["a@b.c"]'],
+)
 def test_a_file_of_companies_that_does_not_fit_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "companies.toml"
     file.write_text(text, encoding="utf-8")

@@ -90,3 +90,10 @@ def test_a_text_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_a_folder_of_texts_that_is_not_there_is_told_before_mail_dies_of_it(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="MAIL_TEMPLATES"):
         read_texts(tmp_path / "texts")
+
+
+@pytest.mark.parametrize("name", ["permanent-error.fr.toml", "Permanent.pt.toml", "permanent-error.toml"])
+def test_a_text_that_nobody_could_ask_for_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('subject = "x"\nparagraphs = ["y"]\n', encoding="utf-8")
+    with pytest.raises(SettingsError, match=name):
+        read_texts(tmp_path)

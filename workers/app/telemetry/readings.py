@@ -85,7 +85,7 @@ class DatabaseReadings:
     async def mail(self) -> Sequence[Reading]:
         """What is still to be sent."""
         now = await self.clock.now()
-        pending = await self.store.look(lambda tx: tx.mails.pending())
+        pending = await self.store.look(lambda tx: tx.mails.pending(now))
         states = {"wait": pending.wait, "active": pending.active, "delayed": pending.delayed}
         return [
             Reading("reenvio_mails_waiting", sum(states.values())),

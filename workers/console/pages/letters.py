@@ -54,7 +54,7 @@ async def letters_page(visit: Visit) -> Response:
         counted = await _counted(tx, wanted, visit.now)
         all_of = counted if not asked.is_narrowed else await _counted(tx, WantedLetters(), visit.now)
         mails = await tx.figures.mails_since(visit.now - DAY)
-        return page, counted, mails, await tx.mails.pending(), all_of
+        return page, counted, mails, await tx.mails.pending(visit.now), all_of
 
     page, counted, mails, pending, all_of = await visit.console.store.look(look)
     times, said = times_of(visit), query.get("said", "")

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from urllib.parse import quote, urlencode
 
 from domain.legible import printable_line
-from domain.mail.codes import OwnCode
+from domain.mail.codes import ALSO_PERMANENT, OURS, OwnCode
 from domain.mail.dead_letters import AT_MOST, DeadLetter
 from domain.mail.mail import MailState
 from domain.mail.redrive import FailsAgain, NothingHappens, RedriveDone
@@ -33,8 +33,9 @@ _KINDS: Mapping[str, str] = {
     **dict.fromkeys(("421", "450", "451", "452", OwnCode.CONNECTION_LOST, OwnCode.ANSWER_LOST), _SERVER),
     **dict.fromkeys(("ServiceUnavailable", "InternalFailure", "InternalServiceError"), _SERVER),
     **dict.fromkeys((OwnCode.CONNECTION_FAILED, OwnCode.TIMEOUT, "RequestTimeout"), _WAY),
-    **dict.fromkeys(("Throttling", "TooManyRequests", "RequestThrottled"), _PACE),
-    **dict.fromkeys(("530", "534", "535", "538"), _LOGIN),
+    **dict.fromkeys(("Throttling", "TooManyRequests", "RequestThrottled", "LimitExceeded"), _PACE),
+    **dict.fromkeys(OURS, _LOGIN),
+    **dict.fromkeys(ALSO_PERMANENT, _TALK),
     **dict.fromkeys(("550", "551", "552", "553"), _ADDRESS),
     **dict.fromkeys(("500", "501", "502", "503", "554", "MessageRejected", OwnCode.ODD_ANSWER), _TALK),
     "MailFromDomainNotVerified": "domain",

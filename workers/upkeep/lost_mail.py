@@ -1,0 +1,37 @@
+"""Mail whose process got lost, never began or stands on an incident: started again, or dead after its day."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import structlog
+
+from domain.errors import Trouble
+from domain.mail.mail import Mail
+from workers.mail.queueing import MailQueue
+from workers.mail.sending import MailSender
+from workers.upkeep.standing import Nudges
+
+log = structlog.get_logger(__name__)
+
+
+async def start_lost(queue: MailQueue, now: datetime) -> int:
+    """Ask the engine for processes that it never heard of, or does not have any more; for how many."""
+    return await queue.start_left_behind(now) + await queue.start_forgotten(now)
+
+
+async def end_overdue(sender: MailSender, nudges: Nudges, now: datetime) -> int:
+    """Bury mails that wait although their day is over, and let their processes end with that; how many."""
+    died = await sender.let_expire(now)
+    await _let_processes_end(died, nudges)
+    return len(died)
+
+
+async def _let_processes_end(died: Sequence[Mail], nudges: Nudges) -> None:
+    """A process that stands on an incident hears that its mail is dead when its task begins anew."""
+    for mail in died:
+        if mail.last_job is None or mail.last_job.place is None:
+            continue
+        try:
+            await nudges.job(mail.last_job)
+        except Trouble as refused:
+            log.info("mail_process_not_ended", outbox_id=mail.outbox_id, why=str(refused))

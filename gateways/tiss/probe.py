@@ -5,8 +5,9 @@ import asyncio
 import httpx
 
 from gateways.own_limits import own_limit
+from gateways.tiss.connections import open_http
 from gateways.tiss.settings import PayerSettings
-from gateways.tiss.transport import TROUBLES, open_http
+from gateways.tiss.transport import TROUBLES
 
 _ANSWER_SECONDS = 30.0
 

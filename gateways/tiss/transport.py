@@ -4,8 +4,9 @@ import asyncio
 import socket
 import ssl
 import zlib
+from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -14,9 +15,10 @@ from typing import Protocol
 import httpx
 
 from gateways.own_limits import own_limit, reasons
-from gateways.tiss.heads import body_has, head_first, head_is_there
+from gateways.tiss.connections import Connections, open_connections, waits_of
+from gateways.tiss.heads import body_has, head_is_there
 from gateways.tiss.judgement import Broken, Fenced, HttpAnswer, Reply, Unread
-from gateways.tiss.settings import PayerSettings, PayerSettingsError
+from gateways.tiss.settings import PayerSettings
 
 _LONGEST_WISH = timedelta(days=1)
 _PIECE = 262_144
@@ -76,36 +78,19 @@ class Outgoing:
         yield self._data[-1:]
 
 
-def open_http(payer: PayerSettings) -> httpx.AsyncClient:
-    """A client for one payer; a connection is used again for as long as the payer's settings say.
-
-    Not for longer: a kept connection that the payer closes while a message is on its way makes a send look
-    ambiguous that never arrived.
-    """
-    waits = payer.timeouts
-    transport = httpx.AsyncHTTPTransport(
-        verify=_tls(payer),
-        limits=httpx.Limits(
-            max_connections=None,
-            max_keepalive_connections=payer.at_once if waits.keep else 0,
-            keepalive_expiry=waits.keep,
-        ),
-        proxy=payer.proxy,
-        trust_env=False,
-    )
-    return httpx.AsyncClient(
-        transport=head_first(transport),
-        timeout=httpx.Timeout(connect=waits.connect, write=waits.write, read=waits.read, pool=None),
-        follow_redirects=False,
-        trust_env=False,
-    )
-
-
 class Asking(Protocol):
     """Asks one payer; what payers and networks do is a reply, never an exception."""
 
     async def ask(self, request: Request) -> Reply:
         """Send once."""
+
+
+class NoLine:
+    """For who checks files and sends none."""
+
+    async def ask(self, request: Request) -> Reply:
+        """Nobody can be asked."""
+        raise TypeError(f"no line leads to {request.url}")
 
 
 class Line:
@@ -114,9 +99,9 @@ class Line:
     Once one was closed under a message none is kept any more: the payer may be one that closes them early.
     """
 
-    def __init__(self, payer: PayerSettings, http: httpx.AsyncClient) -> None:
+    def __init__(self, payer: PayerSettings, connections: Connections) -> None:
         self._payer = payer
-        self._http = http
+        self._connections = connections
         self._free = asyncio.Semaphore(payer.at_once)
         self._keeps = payer.timeouts.keep > 0
 
@@ -128,35 +113,41 @@ class Line:
         except TimeoutError:
             return Broken("NET:BUSY")
         try:
+            return await self._asked(request)
+        finally:
+            self._free.release()
+
+    async def _asked(self, request: Request) -> Reply:
+        http = await self._connections.take()
+        try:
             if not await request.may_leave(timedelta(seconds=self._payer.timeouts.total)):
                 return Fenced()
-            reply = await exchange(self._http, request, self._payer, keeps=self._keeps)
+            reply = await exchange(http, request, self._payer, keeps=self._keeps)
             self._keeps = self._keeps and reply not in _CLOSED_UNDER_US
             return reply
         finally:
-            self._free.release()
+            self._connections.give_back(http)
 
 
 @asynccontextmanager
 async def open_line(payer: PayerSettings) -> AsyncIterator[Line]:
     """A line to a payer, closed at the end."""
-    async with open_http(payer) as http:
-        yield Line(payer, http)
+    async with open_connections(payer) as connections:
+        yield Line(payer, connections)
 
 
 async def exchange(
-    http: httpx.AsyncClient, request: Request, payer: PayerSettings, *, keeps: bool = False
+    http: httpx.AsyncBaseTransport, request: Request, payer: PayerSettings, *, keeps: bool = False
 ) -> Reply:
     """Send once, and read the answer within the payer's limits."""
-    outgoing, headers = Outgoing(request.message), _headers(request, payer, keeps=keeps)
+    outgoing = Outgoing(request.message)
     response: httpx.Response | None = None
     try:
-        async with (
-            asyncio.timeout(payer.timeouts.total),
-            http.stream("POST", request.url, content=outgoing, headers=headers) as response,
-        ):
-            head_is_there(response)
-            body = await _body(response, payer.max_answer_bytes)
+        async with asyncio.timeout(payer.timeouts.total):
+            response = await http.handle_async_request(_message(request, outgoing, payer, keeps=keeps))
+            async with aclosing(response):
+                head_is_there(response)
+                body = await _body(response, payer.max_answer_bytes)
     except TROUBLES as error:
         if response is None:
             return _broken(error, outgoing)
@@ -168,6 +159,16 @@ async def exchange(
     if body is None:
         return _unread(response, request, "NET:TOO_LARGE", left=outgoing.left)
     return HttpAnswer(response.status_code, body, _wish(response, request))
+
+
+def _message(request: Request, outgoing: Outgoing, payer: PayerSettings, *, keeps: bool) -> httpx.Request:
+    """For the transport itself: a client would look for cookies and redirects before and after it."""
+    url, headers = httpx.URL(request.url), _headers(request, payer, keeps=keeps)
+    if url.userinfo:
+        login = b64encode(f"{url.username}:{url.password}".encode()).decode()
+        headers["Authorization"] = f"Basic {login}"
+    waits = {"timeout": waits_of(payer).as_dict()}
+    return httpx.Request("POST", url, headers=headers, content=outgoing, extensions=waits)
 
 
 def _headers(request: Request, payer: PayerSettings, *, keeps: bool) -> dict[str, str]:
@@ -281,19 +282,3 @@ def _wish(response: httpx.Response, request: Request) -> timedelta | None:
     except (ValueError, TypeError, OverflowError):
         return None
     return max(timedelta(0), min(wait, _LONGEST_WISH))
-
-
-def _tls(payer: PayerSettings) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cafile=payer.ca_file)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        if payer.certificate:
-            secret = payer.key_password.get_secret_value() if payer.key_password else None
-            context.load_cert_chain(payer.certificate, payer.key, secret)
-    except (OSError, ssl.SSLError) as error:
-        raise PayerSettingsError(
-            f"Payer {payer.registro_ans}: its certificate files cannot be used "
-            f"({error.strerror or 'wrong content or password'}): "
-            "see ca_file, certificate, key, key_password_env."
-        ) from error
-    return context

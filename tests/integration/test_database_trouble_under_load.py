@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from bpmn.names import JobType
 from persistence.database.engine import PoolLimits, open_database, sqlite_url
 from persistence.migrations import migrate
 from persistence.store import BELIEVED_SECONDS, Store
@@ -121,6 +122,21 @@ async def test_a_pool_without_a_free_connection(url: str, watch: Watch) -> None:
         watch.put_forward()
         assert await store.trouble() is None
         await all_completed(store)
+
+
+async def test_variables_that_are_read_by_the_record_cost_no_retry_while_all_connections_are_busy(
+    url: str,
+) -> None:
+    """Before its handler runs, an error among a job's variables is looked up in our record of the claim."""
+    variables = {"claimId": "CLM-T-1", "reviewReason": "PERMANENT_ERROR", "submissionError": "TIMEOUT"}
+    async with opened(url, PoolLimits(connections=1, pool_seconds=0.05)) as engine:
+        store = Store(engine, SEALS)
+        handlers = all_handlers(services(store))
+        [review] = [handler for handler in handlers if handler.type == JobType.OPEN_REVIEW]
+        async with store.reading():
+            outcome = await run_handler(review, Job(1, review.type, "Task", 1, 3, {}, variables))
+    assert isinstance(outcome, Postpone)
+    assert "connections to the database are busy" in outcome.message
 
 
 async def test_a_full_disk_of_postgresql(postgres: Postgres, watch: Watch) -> None:

@@ -108,8 +108,7 @@ class HastyEntrance(httpx.AsyncBaseTransport):
 
 async def test_a_batch_that_had_not_left_cannot_have_arrived_whatever_the_answer_lacks() -> None:
     request = Request("https://payer.example", b"<a/>", NOW)
-    async with httpx.AsyncClient(transport=HastyEntrance()) as client:
-        assert await exchange(client, request, payer()) == HttpAnswer(413, b"")
+    assert await exchange(HastyEntrance(), request, payer()) == HttpAnswer(413, b"")
 
 
 def test_the_status_still_speaks_of_the_payer() -> None:

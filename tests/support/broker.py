@@ -65,6 +65,17 @@ class BenchBroker:
             await asyncio.sleep(LOOK_SECONDS)
         return perf_counter()
 
+    async def wait_steadily(self, job_type: str, count: int, still: float) -> float:
+        """Wait for a number of completions for as long as there are new ones; the moment of the last."""
+        seen, since = -1, monotonic()
+        while (now := await self.completed(job_type)) < count:
+            if now > seen:
+                seen, since = now, monotonic()
+            elif monotonic() - since > still:
+                raise StalledError(f"{count - seen} jobs are left, and none was completed for {still:.0f} s")
+            await asyncio.sleep(LOOK_SECONDS)
+        return perf_counter()
+
 
 @asynccontextmanager
 async def bench_broker(

@@ -9,6 +9,7 @@ from bpmn.names import JobType
 from workers.api.ground import ApiGround, never
 from workers.api.routes import api
 from workers.app.composition import App
+from workers.app.garbage import settle
 from workers.app.http_server import Place, serving
 from workers.app.probes import probed
 from workers.app.serving import api_probes, serve, stop_on_signal
@@ -54,4 +55,5 @@ async def serve_api_alone(app: App) -> None:
             probed(app.settings.probes, api_probes(app)),
             serving_api(app, app.settings.api, stop.is_set),
         ):
+            settle()
             await stop.wait()

@@ -6,12 +6,10 @@ import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta, tzinfo
 
 import grpc
 
 from bpmn.names import JobType, model_paths
-from domain.intake import IntakeTerms
 from domain.observations import Observe
 from domain.ports import Clock
 from domain.submission import PayerGateway
@@ -29,6 +27,7 @@ from workers.app.ciphers import opened_cipher
 from workers.app.cluster import Cluster, clock_check, clock_of
 from workers.app.correlation import correlated
 from workers.app.databases import opened_for_retention, opened_store
+from workers.app.intake import intake_terms
 from workers.app.logs import log_event
 from workers.app.mail import MailGround, mail_services, opened_gateway
 from workers.app.observation_logs import log_observation
@@ -227,11 +226,6 @@ def relay_to(sink: EventSink, store: Store, on_set_aside: Callable[[int], None] 
     name = f"{socket.gethostname()[:40]}-{os.getpid()}"
     clock = DatabaseClock(store.time, WallClock())
     return Relay(store, sink, clock, RelayTerms(name, on_set_aside=on_set_aside))
-
-
-def intake_terms(settings: Settings, zone: tzinfo) -> IntakeTerms:
-    """What files and deadlines are held to."""
-    return IntakeTerms(settings.intake.max_bytes, timedelta(hours=settings.intake.deadline_hours), zone)
 
 
 def _listener(clock: Clock, count: Listener) -> Listener:

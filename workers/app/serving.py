@@ -17,6 +17,7 @@ from domain.errors import InvalidPolicy
 from persistence.store import Store
 from workers.app.composition import App, jitter, relay_to
 from workers.app.event_sinks import opened_sink
+from workers.app.garbage import settle
 from workers.app.measuring import measured, readiness, relay_sources
 from workers.app.order_log import orders_told
 from workers.app.probes import Check, answered, free_descriptors, probe_routes, probed, probes
@@ -52,6 +53,7 @@ async def serve(app: App, only: frozenset[JobType], stop: asyncio.Event) -> None
         await stack.enter_async_context(probed(settings.probes, worker_probes(app, worker)))
         drain = timedelta(seconds=settings.drain_seconds)
         types, longest = [str(job_type) for job_type in sorted(only)], worker.longest_drain(drain)
+        settle()
         log.info("worker_started", types=types, stops_within_seconds=longest.total_seconds())
         await worker.run(stop, drain=drain)
         log.info("worker_stopped")

@@ -11,9 +11,10 @@ from domain.batches import BatchIdentity, is_same_batch, leaves_batch_free
 from domain.refusals import Refusal, conflict
 from gateways.tiss.lote import read_lote
 from gateways.tiss.parties import Provider
+from persistence.database.trouble import DatabaseError, is_locked_out
 from persistence.encryption.cipher import Cipher, CipherError
 from persistence.repositories.claims import Arrival, ClaimRow
-from persistence.store import Store, Transaction
+from persistence.store import Store, Transaction, Work
 from workers.claims.examination import Channels, CheckedFile, channels_to
 
 Result = TypeVar("Result")
@@ -23,6 +24,8 @@ Providers = Mapping[KeptFile, Provider | None]
 """Whose batches claims are."""
 BatchWork = Callable[[Transaction, Providers], Awaitable[Result]]
 NONE_READ: Providers = MappingProxyType({})
+LOCKED_TRIES, LOCKED_PAUSE_SECONDS = 12, 0.05
+"""Each waits as long as a job does: 1.5 s for a row of PostgreSQL, 3 s for SQLite."""
 
 
 class UnreadFilesError(Exception):
@@ -54,7 +57,7 @@ class Batches:
         It locks payers, and a file takes long to open and read. What is `read` already need not be again.
         """
         try:
-            return await store.run(lambda tx: work(tx, read))
+            return await _patiently(store, lambda tx: work(tx, read))
         except UnreadFilesError as unread:
             claims = unread.claims
         more = await store.look(lambda tx: self._providers(tx, claims))
@@ -85,6 +88,18 @@ class Batches:
         except CipherError:
             return None
         return (await asyncio.to_thread(read_lote, content)).provider if content else None
+
+
+async def _patiently(store: Store, work: Work[Result]) -> Result:
+    """What somebody else holds is asked for again: no job comes back for a file that is refused."""
+    for _ in range(LOCKED_TRIES - 1):
+        try:
+            return await store.run(work)
+        except DatabaseError as error:
+            if not is_locked_out(error):
+                raise
+        await asyncio.sleep(LOCKED_PAUSE_SECONDS)
+    return await store.run(work)
 
 
 async def _leaves_it_free(tx: Transaction, other: ClaimRow) -> bool:

@@ -1,13 +1,17 @@
 """Groups whose lists are made of a table: a command is imported when it is called, not when it is named."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
+
+from workers.app.garbage import never_searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ def _only_a_group() -> None:
 def load(name: str, target: str) -> Any:
     """A click command from a Typer app or from a plain function."""
     module, attribute = target.split(":")
-    found = getattr(import_module(module), attribute)
+    found = getattr(_imported(module), attribute)
     if not isinstance(found, typer.Typer):
         single = typer.Typer(add_completion=False)
         single.command(name)(found)
@@ -67,3 +71,10 @@ def load(name: str, target: str) -> Any:
     command = get_command(found)
     command.name = name
     return command
+
+
+def _imported(name: str) -> ModuleType:
+    if name in sys.modules:
+        return sys.modules[name]
+    with never_searched():
+        return import_module(name)

@@ -18,15 +18,14 @@ from domain.refusals import Refusal
 from gateways.clock import WallClock
 from gateways.zeebe.refusals import CommandRefusedError
 from workers.app.ciphers import keys_as_given
-from workers.app.composition import App, claims_flowing, intake_terms
+from workers.app.cluster import find_cluster
+from workers.app.intake import configured_terms, opened_intake
 from workers.app.logs import configure_logs
 from workers.claims.examination import ClaimFile, Reader
 from workers.claims.intake import Intake, KnownClaim
-from workers.cli.application import with_app
 from workers.cli.output import say
 from workers.config.settings import Settings, read_settings
-from workers.payers.channels import open_channels
-from workers.policy import PolicySource
+from workers.payers.channels import checking_channels
 
 REFUSED, LATE = "refused", "late"
 LATE_IN_A_ROW = 16
@@ -93,32 +92,36 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _submit(files: Sequence[Path], wish: Wish) -> int:
-    outcome: Counter[str] = Counter()
+    settings = _quiet_settings()
 
-    async def go(app: App) -> None:
-        limit = app.intake.reader.terms.max_bytes
-        outcome.update(await _each(files, wish, limit, lambda file: _hand_in(app.intake, file)))
+    async def go() -> Counter[str]:
+        async with opened_intake(settings, find_cluster(settings)) as intake:
+            limit = intake.reader.terms.max_bytes
+            return await _each(files, wish, limit, lambda file: _hand_in(intake, file))
 
-    with_app(go, opened=claims_flowing)
-    return outcome[REFUSED]
+    return asyncio.run(go())[REFUSED]
 
 
 def _check(files: Sequence[Path], wish: Wish) -> int:
+    return asyncio.run(_check_each(files, wish, _quiet_settings()))[REFUSED]
+
+
+def _quiet_settings() -> Settings:
     settings = read_settings()
     configure_logs("error", settings.logs.format)
-    return asyncio.run(_check_each(files, wish, settings))[REFUSED]
+    return settings
 
 
 async def _check_each(files: Sequence[Path], wish: Wish, settings: Settings) -> Counter[str]:
-    terms = intake_terms(settings, PolicySource(settings.policy_file).current().zone)
-    async with open_channels(settings.payers.file, environment=settings.environment) as channels:
-        reader = Reader(channels, terms, keys_as_given(settings))
+    terms = configured_terms(settings)
+    channels = checking_channels(settings.payers.file, settings.environment)
+    reader = Reader(channels, terms, keys_as_given(settings))
 
-        async def check(file: ClaimFile) -> tuple[str, str]:
-            arrival = (await reader.look_over(file, await WallClock().now())).arrival
-            return "good", f"is good, and would be {arrival.claim_id} for payer {arrival.payer_id}"
+    async def check(file: ClaimFile) -> tuple[str, str]:
+        arrival = (await reader.look_over(file, await WallClock().now())).arrival
+        return "good", f"is good, and would be {arrival.claim_id} for payer {arrival.payer_id}"
 
-        return await _each(files, wish, terms.max_bytes, check)
+    return await _each(files, wish, terms.max_bytes, check)
 
 
 async def _hand_in(intake: Intake, file: ClaimFile) -> tuple[str, str]:

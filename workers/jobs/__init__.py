@@ -64,10 +64,10 @@ def all_handlers(services: Services) -> Sequence[JobHandler]:
 def wrapped(handler: JobHandler, services: Services) -> JobHandler:
     """The handler, whose input is typed inside, in its wrappers from the inside out.
 
-    Nobody sees variables that do not fit or cannot be kept. What was begun again is the same job to all
-    of them.
+    Nobody sees variables that do not fit or cannot be kept; some are read by our record, which a database in
+    trouble has too. What was begun again is the same job to all of them.
     """
-    handler = services.limits.applied_to(handler)
+    handler = guarded(services.limits.applied_to(handler), services)
     handler = outage_tolerant(handler, services.store.refuses, services.doubt)
-    told = noting_postponements(storable(resumable(guarded(handler, services))))
+    told = noting_postponements(storable(resumable(handler)))
     return noting_backoffs(noting_incidents(told, services), services)

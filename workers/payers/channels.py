@@ -16,7 +16,7 @@ from gateways.tiss.gateway import TissGateway
 from gateways.tiss.glosas import tabela38
 from gateways.tiss.names import Version
 from gateways.tiss.settings import PayerSettings
-from gateways.tiss.transport import Asking, open_line
+from gateways.tiss.transport import Asking, NoLine, open_line
 from gateways.tiss.validation import Schemas
 from persistence.store import Store
 from workers.config.settings import SettingsError
@@ -66,6 +66,15 @@ async def open_channels(
             client = TissClient(payer, asking, schemas, listener=tracer, threads=threads)
             channels[name] = PayerChannel(payer, client)
         yield channels
+
+
+def checking_channels(
+    file: Path | None, environment: Mapping[str, str] = NO_SECRETS
+) -> Mapping[str, PayerChannel]:
+    """The payers of the file for who only checks files for them: no line leads there."""
+    schemas = Schemas()
+    payers = configured(file, environment)
+    return {name: PayerChannel(payer, TissClient(payer, NoLine(), schemas)) for name, payer in payers.items()}
 
 
 def _started_threads(schemas: Schemas, versions: Set[Version]) -> ThreadPoolExecutor:

@@ -28,6 +28,10 @@ from tests.support.broker import StalledError
 
 PAPER_WIDTH = 200
 WARM_UP = 200
+PLAIN = "plain"
+LAST_TURN = (
+    "Its claims are still in the engine, which would give them to whoever plays next: the run ends here."
+)
 FAILURES = (StalledError, ProgramError, TimeoutError)
 
 
@@ -43,10 +47,15 @@ class Bench:
     held: list[HeldClaim] = field(default_factory=list)
 
     async def run(self) -> None:
-        """A warm-up, all rounds, then what is measured once."""
+        """A warm-up, all rounds, then what is measured once.
+
+        A turn of ours that does not end is the last: the next would be given its claims by the engine.
+        """
         await self._warm_up()
         for number, kind, entrant in turns(self.options):
-            await self._round(number, kind, entrant)
+            if not await self._round(number, kind, entrant) and entrant.contender != PLAIN:
+                self.console.print(LAST_TURN)
+                return
         for kind in self.options.databases:
             try:
                 await self._once(kind)
@@ -62,19 +71,20 @@ class Bench:
     async def _warm_up(self) -> None:
         """Let the broker's Java compile what it needs; a plain program that stalls has done enough."""
         with suppress(*FAILURES):
-            async with self.grounds.turn(Entrant("plain"), "sqlite") as turn:
+            async with self.grounds.turn(Entrant(PLAIN), "sqlite") as turn:
                 await turn.way(min(WARM_UP, self.options.claims), None)
 
-    async def _round(self, number: int, kind: str, entrant: Entrant) -> None:
+    async def _round(self, number: int, kind: str, entrant: Entrant) -> bool:
         words = f"round {number + 1}  {entrant!s:26} {kind:11}"
         try:
             async with self.grounds.turn(entrant, kind) as turn:
                 way = await turn.way(self.options.claims, self.options.pace)
         except FAILURES as error:
             self.console.print(f"{words} [red]failed[/]: {error}", soft_wrap=True)
-            return
+            return False
         self.ways.append(way)
         self.console.print(words, _progress(way), soft_wrap=True)
+        return True
 
     async def _profiled(self, kind: str, folder: Path) -> None:
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
@@ -112,7 +122,7 @@ async def bench(options: WholeOptions, console: Console) -> Bench:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="reenvio-whole-")))
         ours = Reenvio(embedded=not options.cluster)
-        players: dict[str, Contender] = {"reenvio": ours, "plain": PlainProgram()}
+        players: dict[str, Contender] = {"reenvio": ours, PLAIN: PlainProgram()}
         if options.before:
             tree = folder / "before"
             console.print(f"before: {unpack(options.before, tree)}")

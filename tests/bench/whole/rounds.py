@@ -27,7 +27,8 @@ from tests.bench.whole.stage import LOOK_SECONDS, Files, Stage
 from tests.bench.whole.way import Entrant, Way
 from tests.support.broker import JOB_EVENTS, StalledError, jobs_in
 
-PATIENCE_SECONDS, SLOWEST_PER_SECOND = 120.0, 2.0
+PATIENCE_SECONDS = 120.0
+"""So long nothing may happen: revisions before sends shared their commits stand still for 300 at a time."""
 GIVEN_OUT, THROWN = ("activated", "pushed"), "error thrown"
 UNCOUNTED = 10
 """So many files before those whose time is taken: by then all is loaded and connected."""
@@ -117,17 +118,17 @@ class Turn:
                 began[number] = datetime.now(UTC)
                 handing.append(asyncio.create_task(desk.hand_in(number)))
             await asyncio.gather(*handing)
-            await self._all_completed(done + files.count, PATIENCE_SECONDS)
+            await self._all_completed(done + files.count)
             return between_moments(began, await _whole(desk, files))[UNCOUNTED:]
 
     async def _completed(self, worker: Program, done: int, count: int) -> float:
         try:
-            return await self._all_completed(done + count, PATIENCE_SECONDS + count / SLOWEST_PER_SECOND)
+            return await self._all_completed(done + count)
         except StalledError as stalled:
             raise StalledError(f"{stalled}; its last words: {worker.last_words()}") from stalled
 
-    async def _all_completed(self, count: int, patience: float) -> float:
-        return await self.stage.broker.wait_completed(self.ground.job_type, count, patience)
+    async def _all_completed(self, count: int) -> float:
+        return await self.stage.broker.wait_steadily(self.ground.job_type, count, PATIENCE_SECONDS)
 
     async def _given_out(self) -> int:
         metrics = await self.stage.broker.metrics(JOB_EVENTS)

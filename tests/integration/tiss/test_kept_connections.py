@@ -120,3 +120,57 @@ async def test_a_head_that_does_not_end_is_no_answer_on_a_used_connection_either
     assert first == TAKEN
     assert second != TAKEN
     assert played.connections == 1
+
+
+async def test_messages_that_leave_together_have_a_connection_each_and_later_ones_open_none() -> None:
+    together = asyncio.Barrier(3)
+
+    async def answers_all_at_once(writer: asyncio.StreamWriter) -> None:
+        async with together:
+            await OK(writer)
+
+    played = Payer([answers_all_at_once] * 3 + [OK] * 2)
+    async with server(played) as url, open_line(payer(url, at_once=3, timeouts={"keep": 60})) as line:
+        assert await asyncio.gather(*(line.ask(Request(url, MESSAGE, NOW)) for _ in range(3))) == [TAKEN] * 3
+        assert await asked(line, url, 2) == [TAKEN] * 2
+    assert played.connections == 3
+
+
+async def test_connections_that_have_outlived_their_time_are_closed_by_the_next_message() -> None:
+    together, ended = asyncio.Barrier(3), asyncio.Event()
+
+    async def answers_all_at_once(writer: asyncio.StreamWriter) -> None:
+        async with together:
+            await OK(writer)
+
+    played = Payer([answers_all_at_once] * 3 + [OK] * 1000)
+    left = 0
+
+    async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal left
+        await played(reader, writer)
+        left += 1
+        if left >= 2:
+            ended.set()
+
+    async with server(counted) as url, open_line(payer(url, at_once=3, timeouts={"keep": 0.05})) as line:
+        await asyncio.gather(*(line.ask(Request(url, MESSAGE, NOW)) for _ in range(3)))
+        async with asyncio.timeout(20):
+            while not ended.is_set():
+                assert await asked(line, url, 1) == [TAKEN]
+                await asyncio.sleep(0.02)
+
+
+async def test_a_login_in_the_address_travels_and_no_message_brings_what_an_answer_left() -> None:
+    heads: list[bytes] = []
+
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await _head(reader):
+            heads.append(head.lower())
+            await reader.readexactly(len(MESSAGE))
+            writer.write(http(RECEIPT, "Set-Cookie: session=1"))
+
+    async with server(play) as url, open_line(payer(url)) as line:
+        assert await asked(line, url.replace("//", "//us%40er:word@"), 2) == [TAKEN] * 2
+    assert [b"authorization: basic dxnazxi6d29yza==" in head for head in heads] == [True, True]
+    assert not any(b"cookie" in head for head in heads)

@@ -93,3 +93,34 @@ def test_settings_know_no_database_driver_and_no_engine() -> None:
     look = "import sys, workers.config.settings; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert not (HEAVY | {"sqlalchemy", "structlog"}) & set(done.stdout.split())
+
+
+def test_what_a_command_imports_is_never_searched_for_garbage() -> None:
+    look = """if True:
+        import gc, workers.cli.lazy
+        workers.cli.lazy.load("submit", "workers.cli.submit:submit")
+        import workers.cli.submit
+        searched = {id(one) for one in gc.get_objects()}
+        print(gc.isenabled(), id(workers.cli.submit.__dict__) in searched)
+    """
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
+
+
+def test_what_a_start_has_left_behind_is_taken_away_once() -> None:
+    look = """if True:
+        import gc, weakref
+        from workers.app.garbage import never_searched, settle
+        class Knot: ...
+        with never_searched():
+            knot = Knot()
+            knot.itself, seen = knot, weakref.ref(knot)
+            del knot
+            kept = Knot()
+        gc.collect()
+        is_left = seen() is not None
+        settle()
+        print(is_left, seen() is None, id(kept) in {id(one) for one in gc.get_objects()})
+    """
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True", "False"]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from gateways.tiss.connections import open_http
 from gateways.tiss.hours import PostingHours
 from gateways.tiss.names import Version
 from gateways.tiss.parties import Login, Provider
 from gateways.tiss.settings import PayerSettingsError, read_payers
-from gateways.tiss.transport import open_http
 from tests.support.tiss_samples import payer
 
 GOOD = """

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -41,10 +40,11 @@ async def stage(
 async def test_one_correction_releases_a_thousand_claims_at_their_payers_pace(
     chromium: Browser, stage: Live
 ) -> None:
-    await stopped_by_one_cause(stage.app, BATCHES)
+    async with stage.faster():
+        await stopped_by_one_cause(stage.app, BATCHES)
     async with Visitors(chromium, stage.address).somebody(Role.REGISTRATION) as visitor:
         assert await clicks_to_release(visitor) <= HANDFUL
-        async with time_runs_faster(stage):
+        async with stage.faster():
             await eventually(lambda: all_are_accepted(stage), 800)
         await visitor.reads(visitor.words("bulk_state.DONE"))
         await visitor.reads(visitor.words("bulk.progress", over="1.000", n="1.000"))
@@ -77,24 +77,6 @@ async def all_are_accepted(stage: Live) -> bool:
         return False
     rows = await stage.app.store.look(lambda tx: tx.claims.all())
     return all(row.state is ClaimState.ACCEPTED for row in rows)
-
-
-@asynccontextmanager
-async def time_runs_faster(stage: Live) -> AsyncIterator[None]:
-    """Engine time passes a few times as fast; what is due waits for the machine, never the other way."""
-
-    async def run() -> None:
-        while True:
-            await stage.clock.advance(timedelta(seconds=1))
-            await asyncio.sleep(0.3)
-
-    task = asyncio.create_task(run())
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 def most_in_a_minute(moments: Sequence[datetime]) -> int:

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -93,7 +93,7 @@ class Live:
                 await task
 
 
-def scenario_of(*rules: dict[str, object]) -> Scenario:
+def scenario_of(*rules: Mapping[str, object]) -> Scenario:
     """The payer that claims go to with these rules, and one for each language that is only steered."""
     steered = [{"registro_ans": payer} for payer in STEERED.values()]
     return Scenario.model_validate({"payers": [{"registro_ans": PAYER, "rules": rules}, *steered]})

@@ -104,7 +104,6 @@ async def _begin(app: App, claims: Sequence[str]) -> None:
             "retryCount": 0,
             "reviewReason": ReviewReason.PERMANENT_ERROR,
             "responsibleTeam": Team.REGISTRATION,
-            "submissionError": "recusa",
         }
         request = CreateProcessInstanceRequest(
             bpmnProcessId=ProcessId.SUB_06,

@@ -66,6 +66,6 @@ def wrapped(handler: JobHandler, services: Services) -> JobHandler:
     Nobody sees variables that do not fit or cannot be kept. What was begun again is the same job to all
     of them.
     """
-    handler = services.limits.applied_to(handler)
+    handler = guarded(services.limits.applied_to(handler), services)
     handler = outage_tolerant(handler, services.store.refuses, services.doubt)
-    return noting_incidents(noting_postponements(storable(resumable(guarded(handler, services)))), services)
+    return noting_incidents(noting_postponements(storable(resumable(handler))), services)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -115,21 +116,25 @@ def latest_team() -> ColumnElement[str]:
 
 
 def latest_category() -> ColumnElement[str]:
-    """What a claim's newest decision called its error; asked claim by claim."""
-    newest = decisions.alias()
-    number = select(func.max(newest.c.decision_id)).where(newest.c.claim_id == claims.c.claim_id)
-    latest = number.correlate(claims).scalar_subquery()
-    query = select(decisions.c.error_category).where(decisions.c.decision_id == latest)
-    return query.correlate(claims).scalar_subquery()
+    """What a claim's newest decision called its error."""
+    return _of_newest_decision("error_category")
 
 
 def latest_cause() -> ColumnElement[str]:
-    """What ended a claim's retries, by its newest decision; asked claim by claim."""
+    """What ended a claim's retries, by its newest decision."""
+    return _of_newest_decision("cause")
+
+
+def latest_error() -> ColumnElement[str]:
+    """The error of a claim's newest decision."""
+    return _of_newest_decision("submission_error")
+
+
+def _of_newest_decision(column: str) -> ColumnElement[Any]:
+    """Asked claim by claim: joined, PostgreSQL reads all decisions as soon as many claims stand still."""
     newest = decisions.alias()
-    number = select(func.max(newest.c.decision_id)).where(newest.c.claim_id == claims.c.claim_id)
-    latest = number.correlate(claims).scalar_subquery()
-    query = select(decisions.c.cause).where(decisions.c.decision_id == latest)
-    return query.correlate(claims).scalar_subquery()
+    query = select(newest.c[column]).where(newest.c.claim_id == claims.c.claim_id)
+    return query.order_by(newest.c.decision_id.desc()).limit(1).correlate(claims).scalar_subquery()
 
 
 def _told_category() -> ColumnElement[str | None]:

@@ -30,8 +30,8 @@ from persistence.database.dialect import among, insert_into
 from persistence.repositories.attempts import standing_arrival
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.incidents import read_stuck_job
+from persistence.repositories.overview import latest_category, latest_cause, latest_error
 from persistence.tables import bulk_items, claims, reviews
-from persistence.tables import retry_decisions as decisions
 from persistence.tables import review_assignees as assignees
 from persistence.tables import submission_attempts as attempts
 
@@ -200,11 +200,8 @@ def _source(wanted: DeskFilter) -> FromClause:
 
 
 def _desk() -> FromClause:
-    return (
-        claims.join(reviews, reviews.c.review_id == _latest_review())
-        .outerjoin(decisions, decisions.c.decision_id == _latest_decision())
-        .outerjoin(assignees, assignees.c.review_id == reviews.c.review_id)
-    )
+    newest = and_(reviews.c.claim_id == claims.c.claim_id, reviews.c.review_id == _latest_review())
+    return claims.join(reviews, newest).outerjoin(assignees, assignees.c.review_id == reviews.c.review_id)
 
 
 def _stuck_source() -> FromClause:
@@ -263,24 +260,18 @@ def _category() -> ColumnElement[str | None]:
     """The kind of a refusal; of spent retries, whether it was their deadline that ended them."""
     permanent = claims.c.reason == literal(ReviewReason.PERMANENT_ERROR.value)
     exhausted = claims.c.reason == literal(ReviewReason.MAX_RETRIES_EXCEEDED.value)
-    by_deadline = and_(exhausted, decisions.c.cause == literal(Cause.DEADLINE.value))
-    return case(
-        (permanent, decisions.c.error_category), (by_deadline, literal(BY_DEADLINE)), else_=None
-    ).label("category")
+    by_deadline = and_(exhausted, latest_cause() == literal(Cause.DEADLINE.value))
+    return case((permanent, latest_category()), (by_deadline, literal(BY_DEADLINE)), else_=None).label(
+        "category"
+    )
 
 
 def _entry() -> ColumnElement[str | None]:
     permanent = claims.c.reason == literal(ReviewReason.PERMANENT_ERROR.value)
-    return case((permanent, decisions.c.submission_error), else_=None).label("entry")
+    return case((permanent, latest_error()), else_=None).label("entry")
 
 
 def _latest_review() -> ColumnElement[int]:
     latest = reviews.alias()
     query = select(func.max(latest.c.review_id)).where(latest.c.claim_id == claims.c.claim_id)
-    return query.correlate(claims).scalar_subquery()
-
-
-def _latest_decision() -> ColumnElement[int]:
-    newest = decisions.alias()
-    query = select(func.max(newest.c.decision_id)).where(newest.c.claim_id == claims.c.claim_id)
     return query.correlate(claims).scalar_subquery()

@@ -47,6 +47,7 @@ retry_decisions = Table(
         "claim_id", "retry_count", "process_instance_key", "round", name="uq_retry_decisions_round"
     ),
     Index("ix_retry_decisions_decided_at", "decided_at"),
+    Index("ix_retry_decisions_newest", "claim_id", "decision_id"),
     Index(
         "ix_retry_decisions_next_retry_time",
         "next_retry_time",

@@ -1,25 +1,26 @@
 """A real Chromium before the real console, served on this machine."""
 
-import itertools
+import os
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, async_playwright
 
-from domain.access import Role
-from persistence.database.engine import open_database, sqlite_url
-from persistence.migrations import migrate
+from gateways.zeebe import engine
+from persistence.database.engine import open_database
 from persistence.store import Store
-from tests.browser.visitor import ARGUMENTS, Visitors, login_of
-from tests.support.builders import NOW
-from tests.support.console_scene import ConsoleScene
-from tests.support.console_stage import console_stage
-from tests.support.databases import SEALS
+from tests.browser.morning import Morning, told
+from tests.browser.visitor import ARGUMENTS, Visitors
+from tests.support.broker import any_ports
+from tests.support.console_stage import ConsoleStage, console_stage
+from tests.support.databases import SEALS, Postgres
 from workers.app.http_server import Place, serving
+from workers.config.settings import read_settings
 from workers.console.routes import console_app
-from workers.console.words import LANGUAGES
+
+READY_SECONDS = 600.0
 
 
 @pytest.fixture(scope="session")
@@ -34,17 +35,45 @@ async def chromium() -> AsyncIterator[Browser]:
         await opened.close()
 
 
-@pytest.fixture(scope="session")
-async def visitors(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Visitors]:
-    """A hospital's morning on the console, and people of every role to look at it."""
-    file: Path = tmp_path_factory.mktemp("browser") / "test.db"
-    database = open_database(sqlite_url(file))
-    await migrate(database)
-    store = Store(database, SEALS)
-    stage = console_stage(store)
-    await ConsoleScene(store, NOW).everything()
-    for role, language in itertools.product(Role, LANGUAGES):
-        await stage.person(login_of(role, language), {role}, language=language)
-    async with serving(console_app(stage.console), Place("127.0.0.1", 0, "CONSOLE_PORT")) as port:
-        yield Visitors(chromium, f"http://127.0.0.1:{port}")
+@pytest.fixture(scope="module")
+async def database_url(postgres: Postgres) -> AsyncIterator[str]:
+    """A PostgreSQL database of the module's own."""
+    name = f"reenvio_browser_{os.getpid()}"
+    yield await postgres.create(name, postgres.template)
+    await postgres.drop(name)
+
+
+@pytest.fixture(scope="module")
+async def console(database_url: str) -> AsyncIterator[ConsoleStage]:
+    """The console without an engine, which shows what is on record."""
+    database = open_database(database_url)
+    yield console_stage(Store(database, SEALS))
     await database.dispose()
+
+
+@pytest.fixture(scope="module")
+async def morning(console: ConsoleStage) -> Morning:
+    """A hospital's morning, and people to look at it."""
+    return await told(console)
+
+
+@pytest.fixture(scope="module")
+async def visitors(chromium: Browser, console: ConsoleStage, morning: Morning) -> AsyncIterator[Visitors]:
+    """Who looks at it."""
+    async with serving(console_app(console.console), Place("127.0.0.1", 0, "CONSOLE_PORT")) as port:
+        yield Visitors(chromium, f"http://127.0.0.1:{port}")
+
+
+@pytest.fixture(scope="module")
+def engine_config(tmp_path_factory: pytest.TempPathFactory) -> engine.EngineConfig:
+    """An engine home of the module's own."""
+    shared = read_settings().engine.config()
+    home: Path = tmp_path_factory.mktemp("engine")
+    return engine.EngineConfig(home=home, cache=shared.cache, ports=any_ports(), ready_seconds=READY_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def broker(engine_config: engine.EngineConfig) -> Iterator[engine.RunningEngine]:
+    """A real broker."""
+    yield engine.start(engine_config, engine.SilentReporter())
+    engine.stop(engine_config)

@@ -134,3 +134,13 @@ async def test_a_statement_that_the_server_gave_up_is_trouble_that_may_pass(post
     assert may_pass(given_up.value)
     assert has_waited(given_up.value)
     await postgres.drop("reenvio_slow")
+
+
+async def test_a_job_that_tells_of_an_error_waits_at_no_cost_too(cable: Cable) -> None:
+    async with opened(cable.url, PoolLimits(connect_seconds=2)) as engine:
+        handlers = all_handlers(services(Store(engine, SEALS)))
+        asked = next(handler for handler in handlers if handler.type == "open-review")
+        variables = {"claimId": "CLM-T-1", "reviewReason": "PERMANENT_ERROR", "submissionError": "TIMEOUT"}
+        await cable.cut()
+        outcome = await asked.handle(Job(1, "open-review", "Task", 1, 3, {}, variables))
+    assert isinstance(outcome, Postpone)

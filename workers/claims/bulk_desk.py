@@ -227,7 +227,7 @@ async def _keep(
     by, reason = signer.given.by, signer.given.reason
     order = NewBulkOrder(wish.action, state, wish.selection, len(items), by, signer.login, reason, now)
     bulk_id = await tx.bulk_orders.place(order, items)
-    await _note(tx, f"bulk {wish.action}", bulk_id, signer, now, f" ({len(items)} claims)")
+    await _note(tx, f"bulk {wish.action}", bulk_id, signer, now, f" ({len(items)})")
     return bulk_id
 
 

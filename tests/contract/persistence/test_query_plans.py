@@ -418,3 +418,20 @@ async def test_kpis_of_a_period_are_counted_from_an_index_alone(filled: Store, d
     alone = f"COVERING INDEX {index}" if database.dialect.name == "sqlite" else index
     assert plans
     assert [steps for steps in plans if alone not in steps] == []
+
+
+async def test_however_many_claims_stand_still_no_decision_but_theirs_is_read(
+    filled: Store, database: AsyncEngine
+) -> None:
+    async with database.begin() as connection:
+        still = text("UPDATE claims SET state = 'IN_REVIEW', reason = 'PERMANENT_ERROR'")
+        await connection.execute(still)
+        await connection.execute(text("ANALYZE"))
+    for name in ("reviews by cause", "review groups", "group, first page", "group's number"):
+        questions = await asked(filled, database, HOT[name])
+        async with database.begin() as connection:
+            for statement, parameters in questions:
+                steps = await connection.run_sync(plan, statement, parameters)
+                whole = await connection.run_sync(scans, steps)
+                assert not {one for one in whole if "retry_decisions" in one}, name
+                assert "ix_retry_decisions_newest" in steps, name

@@ -115,8 +115,8 @@ async def test_people_choose_their_own_password_by_the_old_one(stage: ConsoleSta
             answer = await send(browser, "/account/password", **fields)
             assert (answer.status_code, said in answer.text) == (400, True)
         answer = await send(browser, "/account/password", old=PASSWORD, password=chosen)
-        assert answer.headers["location"] == "/login?changed=1"
-        assert "A senha foi trocada." in await shown(browser, "/login?changed=1")
+        assert answer.headers["location"] == "/login?changed=1&lang=pt"
+        assert "A senha foi trocada." in await shown(browser, "/login?changed=1&lang=pt")
         assert (await log_in(browser, "ana", PASSWORD)).status_code == 401
         assert (await log_in(browser, "ana", chosen)).status_code == 303
     assert await orders(store) == [("person password", WHO, "ana")]

@@ -125,7 +125,7 @@ async def test_a_stolen_session_opens_nothing_after_logout(stage: ConsoleStage) 
         thief.cookies.set(SESSION_COOKIE, browser.cookies[SESSION_COOKIE])
         assert await is_in(thief)
         out = await browser.post("/logout", data={"csrf": csrf_in(await browser.get("/account"))})
-        assert (out.status_code, out.headers["location"]) == (303, "/login?bye=1")
+        assert (out.status_code, out.headers["location"]) == (303, "/login?bye=1&lang=pt")
         assert SESSION_COOKIE not in browser.cookies
         assert not await is_in(thief)
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 
+from domain.bulk_orders import BulkAction
 from domain.mail.codes import ALSO_PERMANENT, ALSO_RETRYABLE, PERMANENT, RETRYABLE, OwnCode
 from domain.payer_status import PayerState, PayerStatus
 from gateways.tiss.certificates import CertificateEnd, CertificateUse
@@ -16,6 +17,7 @@ from workers.console.views.payer_board import certificate_view
 from workers.console.views.shapes import StateShape, Tone
 from workers.console.views.strips import parts, strip, told
 from workers.console.views.times import Times
+from workers.console.views.trail import action_name
 from workers.console.views.trends import TrendPoint, TrendTarget, trend_line
 from workers.console.words import words_of
 
@@ -85,3 +87,13 @@ def test_a_line_has_gaps_where_nothing_is_known_and_needs_two_points() -> None:
     assert drawn.count("M") == 2  # the line begins anew after the gap
     assert "a &lt;title&gt;" in drawn
     assert trend_line(points[:1], [], "x") == ""
+
+
+@pytest.mark.parametrize("action", BulkAction)
+@pytest.mark.parametrize("what", ["", " confirmed", " stopped"])
+def test_an_order_about_many_is_told_by_its_name(action: BulkAction, what: str) -> None:
+    assert action_name(f"bulk {action}{what}", PT) != PT("order_of.other")
+
+
+def test_an_order_that_nobody_has_named_is_an_order() -> None:
+    assert [action_name(one, PT) for one in ("", "x", "bulk x")] == [PT("order_of.other")] * 3

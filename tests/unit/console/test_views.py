@@ -96,6 +96,10 @@ def test_a_review_for_an_unknown_reason_waits_for_a_decision() -> None:
     assert review_cause("SOMETHING_NEW", None, words_of("pt")) == "Espera uma decisão"
 
 
+def test_a_refusal_whose_kind_is_not_on_record_is_a_refusal_all_the_same() -> None:
+    assert review_cause("PERMANENT_ERROR", None, words_of("pt")) == "Recusada pela operadora"
+
+
 def test_an_address_is_read_and_written_the_same() -> None:
     asked = read_asked(
         {"state": "review", "team": "REGISTRATION", "order": "deadline", "risk": "on", "other": "x"}

@@ -39,7 +39,7 @@ async def choose_password(visit: Visit) -> Response:
     hashed = await entrance.passwords.hashed(chosen)
     desk = PeopleDesk(visit.console.store, person.signature)
     await desk.set_password(person.login, hashed, await entrance.clock.now())
-    return go("/login", changed="1")
+    return go("/login", changed="1", lang=visit.words.language)
 
 
 async def _knows_old(visit: Visit) -> bool:

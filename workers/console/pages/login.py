@@ -46,7 +46,7 @@ async def by_link(visit: Visit) -> Response:
 async def log_out(visit: Visit) -> Response:
     """End the session; the cookie goes too."""
     await visit.console.entrance.log_out(_held(visit))
-    gone = go("/login", bye="1")
+    gone = go("/login", bye="1", lang=visit.words.language)
     gone.delete_cookie(SESSION_COOKIE, path="/")
     return gone
 

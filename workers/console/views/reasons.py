@@ -28,7 +28,7 @@ def category_name(category: str | None, words: Words) -> str:
 
 def review_cause(reason: str | None, category: str | None, words: Words) -> str:
     """Why a group of claims waits for people."""
-    if reason == ReviewReason.PERMANENT_ERROR:
+    if reason == ReviewReason.PERMANENT_ERROR and category:
         return category_name(category, words)
     name = f"review.{reason}"
     return words(name) if reason and words.knows(name) else words("review.other")

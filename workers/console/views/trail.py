@@ -84,7 +84,7 @@ def _what(event: AuditEvent, data: dict[str, object], words: Words) -> str:
 def _more(data: dict[str, object], words: Words) -> str:
     """What was ordered, or how a payer's state changed."""
     if data.get("event") == ORDERED:
-        return _action(str(data.get("action", "")), words)
+        return action_name(str(data.get("action", "")), words)
     states = [f"strip.{data.get(name)}" for name in ("from", "to")]
     return " → ".join(words(name) for name in states) if all(map(words.knows, states)) else ""
 
@@ -105,7 +105,7 @@ def _order(order: KeptOrder, times: Times) -> OrderRow:
     return OrderRow(
         at=times.at(order.at) if order.at else None,
         by=order.ordered_by,
-        action=_action(order.action, words),
+        action=action_name(order.action, words),
         about=about,
         link=kind if about else "",
         reason=order.reason,
@@ -113,9 +113,13 @@ def _order(order: KeptOrder, times: Times) -> OrderRow:
     )
 
 
-def _action(action: str, words: Words) -> str:
+def action_name(action: str, words: Words) -> str:
     """An order in words; of letters and people by its beginning."""
     plain = action.replace(" ", "_")
-    beginnings = [f"did.{'_'.join(action.split()[:n])}" for n in (2, 1)]
+    parts = action.split()
+    beginnings = [
+        f"did.{'_'.join((*parts[:1], *parts[-1:]))}",
+        *(f"did.{'_'.join(parts[:n])}" for n in (2, 1)),
+    ]
     names = [f"order_of.{plain}", f"payer_order.{plain}", *beginnings]
     return next((words(name) for name in names if words.knows(name)), words("order_of.other"))

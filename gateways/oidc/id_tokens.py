@@ -6,6 +6,7 @@ After OpenID Connect Core 1.0, 3.1.3.7 and 3.1.3.6.
 import base64
 import hashlib
 import hmac
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -112,7 +113,10 @@ def _require_now(claims: Claims, now: int) -> None:
 
 
 def _moment(given: object) -> float | None:
-    return given if isinstance(given, int | float) and not isinstance(given, bool) else None
+    """A number that is one: neither truth nor what is no number is before or after anything."""
+    if isinstance(given, float):
+        return given if math.isfinite(given) else None
+    return given if isinstance(given, int) and not isinstance(given, bool) else None
 
 
 def _require_access_token(claims: Claims, access_token: str | None) -> None:

@@ -1,8 +1,6 @@
 """Coming in by a real OpenID provider, and going out of it again."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
@@ -12,48 +10,26 @@ import pytest
 from domain.access import Role
 from persistence.repositories.logins import PEOPLE_CHAIN
 from persistence.store import Store
-from tests.support.console_stage import ConsoleStage, console_stage, csrf_in, log_in
-from tests.support.openid import ADDRESS, CLIENT_ID, CLIENT_SECRET, person_at, real_provider
+from tests.support.console_stage import ConsoleStage, csrf_in, log_in
+from tests.support.openid import ADDRESS, person_at, real_provider
+from tests.support.provided_console import browser_of, stage_with
 from workers.console.access.people import PeopleDesk
 from workers.console.pages.provider_login import PROVIDER_COOKIE
 from workers.console.pages.visit import SESSION_COOKIE
-from workers.console.routes import console_app
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
-PEOPLE = {
+PEOPLE: dict[str, dict[str, object]] = {
     "u-1": {"name": "Bia Lima", "preferred_username": "bia.lima@hospital.example", "roles": ["fat", "x"]},
     "u-2": {"name": "Caio", "preferred_username": "ana", "email": "ana@hospital.example", "roles": ["fat"]},
     "u-3": {"name": "Davi", "preferred_username": "davi", "roles": ["unknown", "admin"]},
     "u-4": {"name": "Eva", "preferred_username": "local", "realm_access": {"roles": ["auditoria"]}},
 }
-ROLES = {"fat": "billing", "x": ["quality"], "auditoria": "auditor"}
 
 
 @pytest.fixture(scope="module")
 async def issuer() -> AsyncIterator[str]:
     async with real_provider(PEOPLE) as started:
         yield started
-
-
-@asynccontextmanager
-async def browser_of(stage: ConsoleStage) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(console_app(stage.console), client=("10.0.0.1", 1))
-    async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as opened:
-        yield opened
-
-
-def stage_with(store: Store, issuer: str, **settings: object) -> ConsoleStage:
-    given = {
-        "base_url": ADDRESS,
-        "oidc_issuer": issuer,
-        "oidc_client_id": CLIENT_ID,
-        "oidc_client_secret": CLIENT_SECRET,
-        "oidc_roles": ROLES,
-        "oidc_name": "Hospital",
-    }
-    stage = console_stage(store, **(given | settings))
-    stage.clock.moment = datetime.now(UTC)  # the provider lives by the wall's clock
-    return stage
 
 
 @pytest.fixture
@@ -249,7 +225,8 @@ async def test_who_comes_by_the_provider_gets_no_password_no_link_and_no_roles_h
             assert answer.headers["location"] == "/people/bia.lima"
     person = await provided.store.look(lambda tx: tx.people.find("bia.lima"))
     assert person
-    assert (person.password_hash, person.roles) == (None, {Role.BILLING, Role.QUALITY})
+    assert person.password_hash is None
+    assert person.roles == {Role.BILLING, Role.QUALITY}
 
 
 async def test_a_provider_may_sign_with_keys_of_another_kind(store: Store) -> None:

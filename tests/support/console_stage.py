@@ -47,7 +47,7 @@ from workers.upkeep.payer_steering import PayerSteering
 PASSWORD = "correct horse battery"
 ZONE = ZoneInfo("America/Sao_Paulo")
 NOWHERE = Plaintext("127.0.0.1:1")
-BASE = "http://console.test"
+BASE = "http://127.0.0.1"
 MAX_BYTES = 100_000
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 

@@ -95,6 +95,18 @@ class ConsoleSettings(Topic):
         """Whether only this machine reaches it."""
         return _is_loopback(self.host)
 
+    def is_own_host(self, named: str) -> bool:
+        """Whether a browser that asks under this name may be answered.
+
+        Where only this machine comes, only under its own names: another site's name that leads here is a
+        trick. Where the address is known every link is made from it, and what a proxy calls us is its own.
+        """
+        try:
+            host = urlsplit(f"//{named}").hostname or ""
+        except ValueError:
+            return False
+        return self.base_url is not None or _is_loopback(host) or host == self.host
+
     @property
     def is_encrypted(self) -> bool:
         """Whether people reach it by https, so that cookies may ask for that."""

@@ -39,7 +39,7 @@ from workers.console.pages.reviews import group_page, reviews_page
 from workers.console.pages.saved_filters import forget_filter, keep_filter
 from workers.console.pages.today import home, today_part
 from workers.console.pages.visit import Console
-from workers.console.security import SecurityHeaders
+from workers.console.security import OwnHost, SecurityHeaders
 from workers.console.views.rendering import STATIC, templates
 
 REVIEW_PAGES = (
@@ -94,6 +94,7 @@ def console_app(console: Console) -> Starlette:
         routes=[*routes, Route("/static/{name}", _static)],
         middleware=[
             Middleware(SecurityHeaders, is_encrypted=console.settings.is_encrypted),
+            Middleware(OwnHost, settings=console.settings),
             Middleware(Surprises, console=console),
         ],
         exception_handlers=handlers_of(console),

@@ -48,7 +48,7 @@ class Entered:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Recognised:
     """Somebody who has shown who they are: how, the token of a session they had, and a stronger hash."""
 
     person: Person
@@ -82,9 +82,9 @@ class Entrance:
 
     async def knows_password(self, given: Credentials) -> bool:
         """Whether somebody who is in knows their password; guesses are counted as those at the door are."""
-        return isinstance(await self._checked(given, await self.clock.now()), Known)
+        return isinstance(await self._checked(given, await self.clock.now()), Recognised)
 
-    async def _checked(self, given: Credentials, now: datetime) -> Known | LoginRefusal:
+    async def _checked(self, given: Credentials, now: datetime) -> Recognised | LoginRefusal:
         """Each trial is counted before its password is looked at."""
         login = _login(given.login)
         is_over = await self.is_over_limit(self._limits(login, given.place), now)
@@ -100,7 +100,7 @@ class Entrance:
             await self.record.refused(person, Reason.PASSWORD, now)
             return LoginRefusal.WRONG
         await self.forgive(self._limits(login, given.place), now)
-        return Known(person, WayIn.PASSWORD, given.held, fit.rehashed)
+        return Recognised(person, WayIn.PASSWORD, given.held, fit.rehashed)
 
     async def by_link(self, token: str, held: str = "") -> Entered | None:
         """With a link that opens once."""
@@ -109,7 +109,7 @@ class Entrance:
         if person is None:
             await self.record.refused(None, Reason.LINK, now)
             return None
-        return await self.begin(Known(person, WayIn.LINK, held), now)
+        return await self.begin(Recognised(person, WayIn.LINK, held), now)
 
     async def offer_link(self, person: Person) -> str:
         """The token of a link that lets somebody in once, soon."""
@@ -137,7 +137,7 @@ class Entrance:
         """Its token opens nothing from now on, whoever holds a copy."""
         await self.record.left(session, WayOut.LOGOUT, await self.clock.now())
 
-    async def begin(self, known: Known, now: datetime) -> Entered | None:
+    async def begin(self, known: Recognised, now: datetime) -> Entered | None:
         """Always with a new token: one that was planted before opens nothing.
 
         None for whom another password was set, or who was shut out, since they were looked up.

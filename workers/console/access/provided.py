@@ -20,7 +20,7 @@ RESERVED = frozenset({"local"})
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldPerson:
     """Somebody by a provider's word; `login` is what they would like to be called, never who they are."""
 
     issuer: str
@@ -35,7 +35,7 @@ class Told:
         return hashlib.sha256(f"{self.issuer} {self.subject}".encode()).hexdigest()[:10]
 
 
-def read_told(claims: Claims, terms: OidcSettings) -> Told:
+def read_told(claims: Claims, terms: OidcSettings) -> ToldPerson:
     """What we take from it: nothing that we do not know, and no role that is not mapped."""
     wanted = str(claims.get("preferred_username") or "").partition("@")[0]
     try:
@@ -43,7 +43,7 @@ def read_told(claims: Claims, terms: OidcSettings) -> Told:
     except AccessRefusal:
         login = ""
     name = operator_text(printable_line(str(claims.get("name") or "")[:NAME_MAX]), NAME_MAX)
-    return Told(terms.issuer, str(claims["sub"]), login, name, _roles(claims, terms))
+    return ToldPerson(terms.issuer, str(claims["sub"]), login, name, _roles(claims, terms))
 
 
 def _roles(claims: Claims, terms: OidcSettings) -> frozenset[Role]:
@@ -68,7 +68,7 @@ def _named(claims: Claims, name: str) -> object:
     return found
 
 
-async def let_in(tx: Transaction, told: Told, now: datetime) -> Person | None:
+async def let_in(tx: Transaction, told: ToldPerson, now: datetime) -> Person | None:
     """Who they are here, with the roles of today; who was not known now is. Each change is on record."""
     person = await tx.people.find_provided(told.issuer, told.subject)
     if person is None:
@@ -83,7 +83,7 @@ async def let_in(tx: Transaction, told: Told, now: datetime) -> Person | None:
     return await tx.people.find_provided(told.issuer, told.subject)
 
 
-async def _added(tx: Transaction, told: Told, now: datetime) -> Person | None:
+async def _added(tx: Transaction, told: ToldPerson, now: datetime) -> Person | None:
     """With the login they would like if nobody has it; somebody else's is never theirs."""
     for login in _logins(told):
         name = told.name or login
@@ -94,14 +94,14 @@ async def _added(tx: Transaction, told: Told, now: datetime) -> Person | None:
     return await tx.people.find_provided(told.issuer, told.subject)
 
 
-def _logins(told: Told) -> Iterator[str]:
+def _logins(told: ToldPerson) -> Iterator[str]:
     if told.login and told.login not in RESERVED:
         yield told.login
         yield f"{told.login[: LOGIN_MAX - 1 - len(told.mark)]}-{told.mark}"
     yield f"oidc-{told.mark}"
 
 
-async def _keep(tx: Transaction, action: str, what: str, told: Told, now: datetime) -> None:
+async def _keep(tx: Transaction, action: str, what: str, told: ToldPerson, now: datetime) -> None:
     given = attribution(told.issuer, what)
     await tx.orders.keep(OperatorOrder(action, given.by, given.reason), now=now)
 

@@ -12,10 +12,10 @@ from gateways.oidc.trouble import Doubt, ProviderAway, ProviderDoubt
 from persistence.repositories.people import Person
 from workers.config.console import ConsoleSettings
 from workers.config.oidc import BACK_PATH, OidcSettings
-from workers.console.access.entrance import Entered, Entrance, Known
+from workers.console.access.entrance import Entered, Entrance, Recognised
 from workers.console.access.handshake import Handshake, read_handshake
 from workers.console.access.login_record import WIDER, Reason, WayIn
-from workers.console.access.provided import Told, let_in, read_told
+from workers.console.access.provided import ToldPerson, let_in, read_told
 from workers.console.access.tokens import same, token_hash
 
 log = structlog.get_logger(__name__)
@@ -86,7 +86,9 @@ class ProviderEntrance:
             return entered, handshake.onward
         return entered
 
-    async def _believed(self, came: CameBack, handshake: Handshake, now: datetime) -> Told | ProviderRefusal:
+    async def _believed(
+        self, came: CameBack, handshake: Handshake, now: datetime
+    ) -> ToldPerson | ProviderRefusal:
         try:
             claims = await self.provider.claims(came.given, handshake.secrets, now)
         except ProviderDoubt as doubted:
@@ -96,7 +98,7 @@ class ProviderEntrance:
             return ProviderRefusal.AWAY
         return read_told(claims, self.terms)
 
-    async def _entered(self, told: Told, held: str, now: datetime) -> Entered | ProviderRefusal:
+    async def _entered(self, told: ToldPerson, held: str, now: datetime) -> Entered | ProviderRefusal:
         store = self.entrance.store
         if not told.roles:
             known = await store.look(lambda tx: tx.people.find_provided(told.issuer, told.subject))
@@ -105,7 +107,7 @@ class ProviderEntrance:
         person = await store.run(lambda tx: let_in(tx, told, now))
         entered = None
         if person and person.disabled_at is None:
-            entered = await self.entrance.begin(Known(person, WayIn.PROVIDER, held), now)
+            entered = await self.entrance.begin(Recognised(person, WayIn.PROVIDER, held), now)
         if entered is None:
             await self._refused(person, Reason.DISABLED, now)
             return ProviderRefusal.DISABLED

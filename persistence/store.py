@@ -56,6 +56,7 @@ from persistence.repositories.kpis import Kpis
 from persistence.repositories.leases import Leases
 from persistence.repositories.legal_holds import LegalHolds
 from persistence.repositories.login_trials import LoginTrials
+from persistence.repositories.logins import Logins
 from persistence.repositories.mail_lanes import MailLanes
 from persistence.repositories.mail_limits import MailPaces
 from persistence.repositories.mails import Mails
@@ -128,6 +129,7 @@ class Transaction:
         self.kpi_snapshots = KpiSnapshots(connection)
         self.leases = Leases(connection)
         self.login_trials = LoginTrials(connection)
+        self.logins = Logins(self.notes)
         self.mail_lanes = MailLanes(connection)
         self.mail_paces = MailPaces(connection)
         self.mails = Mails(connection)

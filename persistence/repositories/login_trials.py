@@ -38,3 +38,11 @@ class LoginTrials:
         """A login succeeded: its scopes count anew; old ones of others go too."""
         mine = among(self._connection, trials.c.scope, scopes)
         await self._connection.execute(delete(trials).where(mine | (trials.c.began_at < since)))
+
+    async def take(self, scope: str, *, since: datetime) -> int:
+        """How many there were since a moment; it counts anew."""
+        taken = delete(trials).where(trials.c.scope == scope)
+        row = (
+            await self._connection.execute(taken.returning(trials.c.failures, trials.c.began_at))
+        ).one_or_none()
+        return 0 if row is None or row.began_at < since else int(row.failures)

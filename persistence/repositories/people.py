@@ -24,6 +24,8 @@ class NewPerson:
     roles: frozenset[Role]
     language: str = "pt"
     password_hash: str | None = None
+    issuer: str | None = None
+    subject: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,13 @@ class Person:
     created_at: datetime
     password_set_at: datetime | None = None
     disabled_at: datetime | None = None
+    issuer: str | None = None
+    subject: str | None = None
+
+    @property
+    def comes_by_provider(self) -> bool:
+        """Whether a provider says who they are and what they may, and no password does."""
+        return self.issuer is not None
 
     @property
     def permissions(self) -> frozenset[Permission]:
@@ -60,6 +69,12 @@ class KnownPeople:
     async def find(self, login: str) -> Person | None:
         """Who has this login."""
         row = (await self._connection.execute(select(people).where(people.c.login == login))).one_or_none()
+        return None if row is None else read_person(row)
+
+    async def find_provided(self, issuer: str, subject: str) -> Person | None:
+        """Whom this provider means by this subject; never by another mark of theirs."""
+        named = (people.c.issuer == issuer) & (people.c.subject == subject)
+        row = (await self._connection.execute(select(people).where(named))).one_or_none()
         return None if row is None else read_person(row)
 
     async def lock_unchanged(self, person: Person) -> bool:
@@ -88,6 +103,8 @@ class KnownPeople:
             "password_hash": new.password_hash,
             "password_set_at": now if new.password_hash else None,
             "created_at": now,
+            "issuer": new.issuer,
+            "subject": new.subject,
         }
         made = insert_into(self._connection, people).values(row).on_conflict_do_nothing()
         return (await self._connection.execute(made)).rowcount == 1
@@ -111,6 +128,10 @@ class KnownPeople:
     async def set_roles(self, person_id: int, roles: Collection[Role]) -> None:
         """They may something else from now on."""
         await self._change(person_id, roles=COMMA.join(sorted(roles)))
+
+    async def rename(self, person_id: int, name: str) -> None:
+        """They are called something else from now on."""
+        await self._change(person_id, name=name)
 
     async def speak(self, person_id: int, language: str) -> None:
         """Keep the language they read."""

@@ -74,9 +74,10 @@ class PeopleSessions:
         mine = sessions.c.token_hash == token_hash
         await self._connection.execute(update(sessions).where(mine).values(seen_at=now))
 
-    async def end(self, token_hash: str) -> None:
-        """It opens nothing from now on."""
-        await self._connection.execute(delete(sessions).where(sessions.c.token_hash == token_hash))
+    async def end(self, token_hash: str) -> bool:
+        """It opens nothing from now on; False when it did not any more."""
+        ended = await self._connection.execute(delete(sessions).where(sessions.c.token_hash == token_hash))
+        return ended.rowcount == 1
 
     async def end_all(self, person_id: int) -> None:
         """Log a person out everywhere, and take their links back."""

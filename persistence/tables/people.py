@@ -20,7 +20,10 @@ people = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("password_set_at", UtcDateTime),
     Column("disabled_at", UtcDateTime),
+    Column("issuer", String(255)),  # of who comes in by a provider: together with the subject, who they are
+    Column("subject", String(255)),
     UniqueConstraint("login", name="uq_people_login"),
+    Index("uq_people_identity", "issuer", "subject", unique=True),
 )
 
 people_sessions = Table(

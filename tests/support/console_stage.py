@@ -35,6 +35,7 @@ from workers.config.console import ConsoleSettings
 from workers.console.access.entrance import Entrance
 from workers.console.access.passwords import Passwords
 from workers.console.access.people import PeopleDesk
+from workers.console.access.provider_entrance import provider_entrance
 from workers.console.pages.visit import Console
 from workers.console.routes import console_app
 from workers.mail.queueing import MailQueue
@@ -46,7 +47,7 @@ from workers.upkeep.payer_steering import PayerSteering
 PASSWORD = "correct horse battery"
 ZONE = ZoneInfo("America/Sao_Paulo")
 NOWHERE = Plaintext("127.0.0.1:1")
-BASE = "http://console.test"
+BASE = "http://127.0.0.1"
 MAX_BYTES = 100_000
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 
@@ -114,12 +115,13 @@ def console_stage(
     around = outside or Outside(commands)
     passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
     engine, limits = around.engine, around.limits
+    entrance = Entrance(store, passwords, given, clock)
     console = Console(
         store=store,
         clock=clock,
         zone=ZONE,
         settings=given,
-        entrance=Entrance(store, passwords, given, clock),
+        entrance=entrance,
         limits=limits,
         steering=ClaimSteering(store, engine, clock),
         reviews=_reviews(store, engine, around, clock),
@@ -127,6 +129,7 @@ def console_stage(
         payers=PayerSteering(store, limits, Waker(store, limits), clock),
         mail=MailQueue(store, CIPHER, engine.publish, "company-1"),
         redrives=RedriveRuns(),
+        provider=provider_entrance(entrance, given),
     )
     return ConsoleStage(console, clock, engine)
 

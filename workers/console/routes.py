@@ -8,6 +8,7 @@ from starlette.routing import Route
 
 from domain.access import Permission
 from domain.bulk_orders import NEEDS, BulkAction
+from workers.config.oidc import BACK_PATH
 from workers.console.board_routes import BOARD_PAGES
 from workers.console.errors import Surprises, handlers_of
 from workers.console.guard import Page, guarded
@@ -33,11 +34,12 @@ from workers.console.pages.claim_review import (
 )
 from workers.console.pages.claims import claims_export, claims_page
 from workers.console.pages.login import by_link, link_page, log_in, log_out, login_page
+from workers.console.pages.provider_login import from_provider, to_provider
 from workers.console.pages.reviews import group_page, reviews_page
 from workers.console.pages.saved_filters import forget_filter, keep_filter
 from workers.console.pages.today import home, today_part
 from workers.console.pages.visit import Console
-from workers.console.security import SecurityHeaders
+from workers.console.security import OwnHost, SecurityHeaders
 from workers.console.views.rendering import STATIC, templates
 
 REVIEW_PAGES = (
@@ -64,6 +66,8 @@ PAGES = (
     Page("POST", "/login", log_in, None),
     Page("GET", "/login/link", link_page, None),
     Page("POST", "/login/link", by_link, None),
+    Page("GET", "/login/provider", to_provider, None),
+    Page("GET", BACK_PATH, from_provider, None),
     Page("GET", "/", home, Permission.OWN_ACCOUNT),
     Page("GET", "/today/live", today_part, Permission.SEE_WORK, renews=True),
     Page("GET", "/claims", claims_page, Permission.SEE_WORK),
@@ -90,6 +94,7 @@ def console_app(console: Console) -> Starlette:
         routes=[*routes, Route("/static/{name}", _static)],
         middleware=[
             Middleware(SecurityHeaders, is_encrypted=console.settings.is_encrypted),
+            Middleware(OwnHost, settings=console.settings),
             Middleware(Surprises, console=console),
         ],
         exception_handlers=handlers_of(console),

@@ -2,8 +2,11 @@
 
 from collections.abc import Mapping
 
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from workers.config.console import ConsoleSettings
 
 POLICY = "; ".join(
     (
@@ -27,7 +30,23 @@ ALWAYS: Mapping[str, str] = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 NOT_KEPT = "no-store"
+MISDIRECTED = 421
 HTTPS_ONLY = "max-age=31536000"
+
+
+class OwnHost:
+    """Answers nobody who was led here under another site's name."""
+
+    def __init__(self, app: ASGIApp, *, settings: ConsoleSettings) -> None:
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, or refuse as a request that was meant for somebody else."""
+        if scope["type"] == "http" and not self._settings.is_own_host(Headers(scope=scope).get("host", "")):
+            await Response(status_code=MISDIRECTED)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
 
 
 class SecurityHeaders:

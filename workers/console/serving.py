@@ -24,6 +24,7 @@ from workers.config.settings import Settings
 from workers.console.access.entrance import Entrance
 from workers.console.access.passwords import Passwords
 from workers.console.access.people import PeopleDesk
+from workers.console.access.provider_entrance import provider_entrance
 from workers.console.pages.visit import Console
 from workers.console.routes import console_app
 from workers.mail.redrive_runs import RedriveRuns
@@ -60,6 +61,7 @@ def console_of(app: App) -> Console:
         payers=PayerSteering(app.store, app.payer_limits, app.waker(), app.clock),
         mail=app.mail.queue,
         redrives=RedriveRuns(),
+        provider=provider_entrance(entrance, settings),
     )
 
 

@@ -13,10 +13,10 @@ from tests.integration.console.boards import WHO, orders, send, shown
 from tests.support.board_scene import BoardScene
 from tests.support.builders import NOW
 from tests.support.console_scene import NORTH, ConsoleScene
-from tests.support.console_stage import PASSWORD, ConsoleStage, csrf_in, log_in
+from tests.support.console_stage import BASE, PASSWORD, ConsoleStage, csrf_in, log_in
 
 NEW = {"login": "Bia.Lima", "name": "Bia Lima", "role_billing": "1", "role_quality": "1", "language": "pt"}
-LINK = re.compile(r'value="http://console\.test(/login/link\?token=[^"]+)"')
+LINK = re.compile(rf'value="{re.escape(BASE)}(/login/link\?token=[^"]+)"')
 
 
 async def test_somebody_is_let_in_by_a_link_that_opens_once(

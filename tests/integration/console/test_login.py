@@ -102,7 +102,7 @@ async def test_the_login_leads_to_no_other_site(stage: ConsoleStage, ana: Person
 async def test_a_session_planted_before_the_login_opens_nothing(stage: ConsoleStage, ana: Person) -> None:
     planted = "planted-by-somebody-else"
     async with stage.browser() as victim, stage.browser() as attacker:
-        victim.cookies.set(SESSION_COOKIE, planted, domain="console.test")
+        victim.cookies.set(SESSION_COOKIE, planted, domain="127.0.0.1")
         await log_in(victim, "ana")
         assert victim.cookies[SESSION_COOKIE] != planted
         attacker.cookies.set(SESSION_COOKIE, planted)

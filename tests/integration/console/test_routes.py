@@ -3,15 +3,23 @@
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Match, Route
 
 from domain.access import MAY, Permission, Role
 from tests.support.console_stage import ConsoleStage, csrf_in
 from workers.console.guard import Page
-from workers.console.routes import PAGES
+from workers.console.routes import PAGES, console_app
 
 pytestmark = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 GUARDED = [page for page in PAGES if page.permission]
-NAMED = {"claim_id": "CLM-1-1", "payer_id:path": "p", "outbox_id": "o", "login": "nobody"} | {
+NAMED = {
+    "claim_id": "CLM-1-1",
+    "claim_id:path": "CLM-1-1",
+    "payer_id:path": "p",
+    "outbox_id": "o",
+    "login": "nobody",
+} | {
     "bulk_id": "1",
     "filter_id": "1",
     "kpi": "exhausted",
@@ -32,8 +40,27 @@ def sent(page: Page, data: dict[str, str]) -> dict[str, Any]:
     return {"data": data, "files": {"file": ("x.xml", b"<x/>")}} if page.takes_file else {"data": data}
 
 
+def taken_by(app: Starlette, page: Page) -> Route | None:
+    """Which route answers a page's address."""
+    scope = {"type": "http", "method": page.method, "path": address(page), "root_path": "", "headers": []}
+    routes = [route for route in app.routes if isinstance(route, Route)]
+    return next((route for route in routes if route.matches(scope)[0] is Match.FULL), None)
+
+
 def label(page: Page) -> str:
     return f"{page.method} {page.path}"
+
+
+async def test_every_route_stands_in_the_table_and_is_tried_at_its_own_address(stage: ConsoleStage) -> None:
+    app = console_app(stage.console)
+    paths = [route.path for route in app.routes if isinstance(route, Route)]
+    assert len(paths) == len(app.routes)
+    assert paths == [*(page.path for page in PAGES), "/static/{name}"]
+    assert [label(page) for page in PAGES if "{" in address(page)] == []
+    taken = [(label(page), taken_by(app, page)) for page in PAGES]
+    assert [(name, route and route.path) for name, route in taken] == [
+        (label(page), page.path) for page in PAGES
+    ]
 
 
 @pytest.mark.parametrize("page", GUARDED, ids=label)

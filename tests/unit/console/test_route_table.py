@@ -2,7 +2,10 @@
 
 from workers.console.routes import PAGES
 
-OPEN = {("GET", "/login"), ("POST", "/login"), ("GET", "/login/link"), ("POST", "/login/link")}
+OPEN = {("GET", "/login"), ("POST", "/login"), ("GET", "/login/link"), ("POST", "/login/link")} | {
+    ("GET", "/login/provider"),
+    ("GET", "/login/provider/back"),
+}
 
 
 def test_only_the_login_is_open_to_all() -> None:

@@ -34,7 +34,7 @@ class PeopleDesk:
         """Another password; whoever is logged in with the old one is out."""
 
         async def change(tx: Transaction) -> None:
-            person = await _known(tx, login)
+            person = await _own(tx, login)
             await tx.people.set_password(person.person_id, password_hash, now=now)
             await tx.people_sessions.end_all(person.person_id)
 
@@ -66,7 +66,7 @@ class PeopleDesk:
         require_roles(roles)
 
         async def change(tx: Transaction) -> None:
-            person = await _known(tx, login)
+            person = await _own(tx, login)
             await tx.people.set_roles(person.person_id, roles)
             await tx.people_sessions.end_all(person.person_id)
 
@@ -76,7 +76,7 @@ class PeopleDesk:
         """Somebody comes in once without a password, soon."""
 
         async def change(tx: Transaction) -> None:
-            person = await _known(tx, login)
+            person = await _own(tx, login)
             await tx.people_sessions.offer_link(token_hash, person.person_id, ends_at=ends_at)
 
         await self._do("person link", login, change, now)
@@ -95,6 +95,14 @@ async def _known(tx: Transaction, login: str) -> Person:
     person = await tx.people.find(login)
     if person is None:
         raise AccessRefusal(f"Nobody has the login {login}: see `reenvio console person list`.")
+    return person
+
+
+async def _own(tx: Transaction, login: str) -> Person:
+    """Somebody whose access is given here; what a provider says of its people is said there."""
+    person = await _known(tx, login)
+    if person.comes_by_provider:
+        raise AccessRefusal(f"{login} comes in by the login provider: password, links and roles are its own.")
     return person
 
 

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from domain.access import AccessRefusal, require_password
-from workers.console.access.entrance import Credentials, Entered
+from workers.console.access.entrance import Credentials
 from workers.console.access.forms import own_path
 from workers.console.access.people import PeopleDesk
 from workers.console.pages.visit import Visit, go, render
@@ -23,13 +23,21 @@ def _account(visit: Visit, problem: str = "") -> Response:
         roles=sorted(visit.person.roles),
         languages=list(LANGUAGES),
         has_password=visit.person.password_hash is not None,
+        may_have_password=_may_have_password(visit),
         problem=problem,
     )
+
+
+def _may_have_password(visit: Visit) -> bool:
+    """A password of their own would be a way in past the provider."""
+    return visit.console.settings.password_login and not visit.person.comes_by_provider
 
 
 async def choose_password(visit: Visit) -> Response:
     """Another password of one's own, by who knows the old one; they are logged out everywhere."""
     person, entrance, chosen = visit.person, visit.console.entrance, visit.field("password")
+    if not _may_have_password(visit):
+        return go("/account")
     try:
         require_password(chosen, person.login)
     except AccessRefusal:
@@ -43,10 +51,9 @@ async def choose_password(visit: Visit) -> Response:
 
 
 async def _knows_old(visit: Visit) -> bool:
-    """By a login of its own, so that guesses are counted as those at the door are."""
     place = visit.request.client.host if visit.request.client else ""
     given = Credentials(visit.person.login, visit.field("old"), place)
-    return isinstance(await visit.console.entrance.log_in(given), Entered)
+    return await visit.console.entrance.knows_password(given)
 
 
 async def choose_language(visit: Visit) -> Response:

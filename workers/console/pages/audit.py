@@ -7,6 +7,7 @@ from starlette.responses import Response
 from domain.legible import printable_line
 from persistence.audit.claim_seal import ReadTrail
 from persistence.repositories.claim_lists import AskedPage, ClaimFilter, ListOrder
+from persistence.repositories.logins import PEOPLE_CHAIN
 from persistence.repositories.noting import payer_chain
 from persistence.repositories.operator_orders import NO_SUBJECT, KeptOrder
 from persistence.store import Transaction
@@ -17,6 +18,7 @@ ORDERS_SHOWN = 50
 EVENTS_SHOWN = 500
 FOUND_MOST = 20
 TEXT_MOST = 128
+GENERAL = {NO_SUBJECT: "audit.orders_trail", PEOPLE_CHAIN: "audit.people_trail"}
 
 
 async def audit_page(visit: Visit) -> Response:
@@ -36,7 +38,8 @@ async def trail_page(visit: Visit) -> Response:
         printable_line(visit.request.query_params.get(name, ""))[:TEXT_MOST].strip()
         for name in ("claim", "payer")
     )
-    chain = claim or (payer_chain(payer) if payer else NO_SUBJECT)
+    general = PEOPLE_CHAIN if visit.request.query_params.get("of") == "people" else NO_SUBJECT
+    chain = claim or (payer_chain(payer) if payer else general)
     trail, others = await visit.console.store.look(lambda tx: _found(tx, chain, claim))
     if others:
         return render(visit, "trails.html", asked=claim, claims=others)
@@ -45,7 +48,7 @@ async def trail_page(visit: Visit) -> Response:
     return render(
         visit,
         "trail.html",
-        title=claim or payer or words("audit.orders_trail"),
+        title=claim or payer or words(GENERAL[general]),
         kind="claim" if claim else "payer" if payer else "orders",
         seal=seal_view(trail.state, "audit_seal", words),
         lines=trail_lines(trail.events, times_of(visit)),

@@ -27,7 +27,7 @@ from workers.console.views.claim_list import (
 PAGE = 50
 COUNTED_MOST = 10_001
 EXPORT_PAGE, EXPORT_MOST = 1_000, 100_000
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - wide ones count too
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Coming in, by password or by a link that opens once, and going out."""
 
+from dataclasses import replace
+
 from starlette.responses import Response
 
 from workers.console.access.entrance import Credentials, Entered, LoginRefusal
@@ -14,21 +16,23 @@ async def login_page(visit: Visit) -> Response:
     """The form; who is in already goes on."""
     if visit.session:
         return go(own_path(visit.request.query_params.get("next")))
-    return _form(visit, "", 200)
+    return login_form(visit, "", 200)
 
 
 async def log_in(visit: Visit) -> Response:
     """Login and password: in, or the form again with the same answer whoever is unknown."""
+    if not visit.console.settings.password_login:
+        return login_form(visit, "provider_login.only", 403)
     place = visit.request.client.host if visit.request.client else ""
-    given = Credentials(visit.field("login"), visit.field("password"), place, _held(visit))
+    given = Credentials(visit.field("login"), visit.field("password"), place, held_token(visit))
     came = await visit.console.entrance.log_in(given)
     match came:
         case Entered():
-            return _in(visit, came, own_path(visit.field("next")))
+            return let_in(visit, came, own_path(visit.field("next")))
         case LoginRefusal.TOO_MANY:
-            return _form(visit, "login.too_many", TOO_MANY_REQUESTS)
+            return login_form(visit, "login.too_many", TOO_MANY_REQUESTS)
         case LoginRefusal.WRONG:
-            return _form(visit, "login.wrong", 401)
+            return login_form(visit, "login.wrong", 401)
 
 
 async def link_page(visit: Visit) -> Response:
@@ -39,28 +43,49 @@ async def link_page(visit: Visit) -> Response:
 
 async def by_link(visit: Visit) -> Response:
     """Spend a link."""
-    came = await visit.console.entrance.by_link(visit.field("token"), _held(visit))
-    return _in(visit, came, "/") if came else _form(visit, "login.link_spent", 401)
+    came = await visit.console.entrance.by_link(visit.field("token"), held_token(visit))
+    return let_in(visit, came, "/") if came else login_form(visit, "login.link_spent", 401)
 
 
 async def log_out(visit: Visit) -> Response:
-    """End the session; the cookie goes too."""
-    await visit.console.entrance.log_out(_held(visit))
-    gone = go("/login", bye="1", lang=visit.words.language)
+    """End the session, at the provider too if it was begun there; the cookie goes with it."""
+    if visit.session:
+        await visit.console.entrance.log_out(visit.session)
+    gone = await _to_providers_exit(visit) or go("/login", bye="1", lang=visit.words.language)
     gone.delete_cookie(SESSION_COOKIE, path="/")
     return gone
 
 
-def _held(visit: Visit) -> str:
+async def _to_providers_exit(visit: Visit) -> Response | None:
+    """By a page that leads there: browsers let no form of ours lead to another site."""
+    way, base_url = visit.console.provider, visit.console.settings.base_url
+    if way is None or base_url is None or not visit.person.comes_by_provider:
+        return None
+    exit_there = await way.end(base_url)
+    if exit_there is None:
+        return None
+    outside = replace(visit, session=None)
+    return render(outside, "provider_exit.html", exit=exit_there, name=_provider_name(visit))
+
+
+def _provider_name(visit: Visit) -> str:
+    return visit.console.settings.oidc_name or visit.words("provider_login.unnamed")
+
+
+def held_token(visit: Visit) -> str:
+    """The token of the session that a browser holds, open or not."""
     return visit.request.cookies.get(SESSION_COOKIE, "")
 
 
-def _form(visit: Visit, problem: str, status: int) -> Response:
+def login_form(visit: Visit, problem: str, status: int) -> Response:
+    """The ways in, with what was wrong with the last."""
     query = visit.request.query_params
     onward = own_path(visit.field("next") or query.get("next"))
     said = "login.bye" if query.get("bye") and not problem else ""
     said = "own_password.changed" if query.get("changed") and not problem else said
-    values = {"problem": problem, "said": said, "next": onward, "login": visit.field("login")[:64]}
+    values = {"provider": _provider_name(visit) if visit.console.provider else ""}
+    values |= {"has_password": "1" if visit.console.settings.password_login else ""}
+    values |= {"problem": problem, "said": said, "next": onward, "login": visit.field("login")[:64]}
     return _with_form_cookie(visit, "login.html", status, values)
 
 
@@ -79,7 +104,8 @@ def _with_form_cookie(visit: Visit, template: str, status: int, values: dict[str
     return answer
 
 
-def _in(visit: Visit, came: Entered, onward: str) -> Response:
+def let_in(visit: Visit, came: Entered, onward: str) -> Response:
+    """On, with the cookie of the new session."""
     answer = go(onward)
     answer.delete_cookie(FORM_COOKIE, path="/")
     answer.set_cookie(

@@ -126,8 +126,10 @@ async def give_password(visit: Visit) -> Response:
 async def give_link(visit: Visit) -> Response:
     """A link that lets somebody in once; it is shown this once."""
     person = await _found(visit, visit.request.path_params["login"])
-    if person is None or person.person_id == visit.person.person_id or person.disabled_at:
-        return _unknown(visit) if person is None else go(_page(person.login))
+    if person is None:
+        return _unknown(visit)
+    if person.person_id == visit.person.person_id or person.disabled_at or person.comes_by_provider:
+        return go(_page(person.login))
     return await _with_link(visit, person)
 
 
@@ -144,7 +146,8 @@ async def _changed(visit: Visit, change: Changing) -> Response:
     person = await _found(visit, visit.request.path_params["login"])
     if person is None:
         return _unknown(visit)
-    if person.person_id == visit.person.person_id:
+    is_providers = person.comes_by_provider and change in (_set_roles, _set_password)
+    if person.person_id == visit.person.person_id or is_providers:
         return go(_page(person.login))
     return go(_page(person.login), said=await change(visit, _desk(visit), person))
 

@@ -18,6 +18,7 @@ from workers.claims.reviewing import ClaimReviews
 from workers.claims.steering import ClaimSteering
 from workers.config.console import ConsoleSettings
 from workers.console.access.entrance import Entrance
+from workers.console.access.provider_entrance import ProviderEntrance
 from workers.console.views.rendering import asset, templates
 from workers.console.views.times import Times
 from workers.console.words import Words
@@ -45,6 +46,7 @@ class Console:
     payers: PayerSteering
     mail: MailQueue
     redrives: RedriveRuns
+    provider: ProviderEntrance | None = None
 
 
 @dataclass(frozen=True, slots=True)

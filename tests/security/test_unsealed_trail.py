@@ -33,6 +33,7 @@ ORDERS: list[tuple[str, ...]] = [
     ("audit", "begin", *WHY, "--yes"),
     ("claim", "bulk", "RESEND", *WHY, "--yes"),
     ("claim", "cancel", CLAIM, *WHY, "--yes"),
+    ("claim", "deadline", CLAIM, "--to", "48h", *WHY),
     ("claim", "resolve", CLAIM, *WHY),
     ("claim", "review", CLAIM, "WRITE_OFF", *WHY, "--yes"),
     ("dlq", "export", "--with-data", *WHY),
@@ -48,7 +49,7 @@ ORDERS: list[tuple[str, ...]] = [
     ("retention", "run", *WHY, "--yes"),
     ("retention", "unlock", "1", *WHY),
 ]
-NOTES_WHO_READS: list[tuple[str, ...]] = [("claim", "words", CLAIM)]
+NOTES_WHO_READS: list[tuple[str, ...]] = [("claim", "words", CLAIM, *WHY)]
 UNPROVEN = ("audit", "verify")
 """Without the key it reads, and says that nothing is proven."""
 ONLY_READ = [

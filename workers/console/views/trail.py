@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from domain.deadline_changes import read_change
 from persistence.audit.chain import AuditEvent
 from persistence.audit.claim_seal import JudgedEvent, SealState
 from persistence.audit.event_data import event_data
@@ -117,5 +118,7 @@ def _action(action: str, words: Words) -> str:
     """An order in words; of letters and people by its beginning."""
     plain = action.replace(" ", "_")
     beginnings = [f"did.{'_'.join(action.split()[:n])}" for n in (2, 1)]
+    if read_change(action):
+        return words("order_of.deadline")
     names = [f"order_of.{plain}", f"payer_order.{plain}", *beginnings]
     return next((words(name) for name in names if words.knows(name)), words("order_of.other"))

@@ -175,6 +175,7 @@ async def test_the_payers_words_are_shown_to_who_says_why_and_the_look_is_sealed
     answer = await desk.order("words", reason="to correct the name")
     assert answer.status_code == 200
     assert SAID_BY_PAYER in answer.text
+    assert "Palavras da operadora lidas" in answer.text  # the look is part of the story at once
     assert await desk.orders() == [("words", "to correct the name")]
     events = await desk.stage.store.look(lambda tx: tx.audit.of_claim(desk.claim))
     assert any('"action":"words"' in event.data for event in events)

@@ -66,11 +66,15 @@ async def claim_page(visit: Visit) -> Response:
 
 async def claim_words(visit: Visit) -> Response:
     """The claim with what its payer wrote in its own words; who looked, and why, is kept first."""
-    known = await known_claim(visit)
-    if known is None:
-        return unknown_claim(visit)
     words = await claim_care.words_of_claim(visit)
-    return words if isinstance(words, Response) else render(visit, "claim.html", **shown(visit, known, words))
+    if isinstance(words, Response):
+        return words
+    known = await known_claim(visit)
+    return (
+        unknown_claim(visit)
+        if known is None
+        else render(visit, "claim.html", **shown(visit, known, words))
+    )
 
 
 async def known_claim(visit: Visit) -> ShownClaim | None:

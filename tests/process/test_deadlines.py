@@ -96,6 +96,7 @@ async def test_a_changed_deadline_is_what_the_next_decision_goes_by(working: Sta
     await working.reaches(claim, ClaimState.IN_REVIEW)  # as it was, no retry fitted
     changed = await deadlines(working).change(claim.id, "48h", ANA)
     assert (changed.is_woken, changed.claim.deadline) == (False, changed.change.after)
+    assert changed.change.before == near.replace(microsecond=0)  # as its process has told
     await working.app.messages.decide_review(claim.id, ReviewDecision.RESEND)
     await working.reaches(claim, ClaimState.WAITING, retry_count=1)  # now one does
     assert changed.change.after
@@ -120,7 +121,9 @@ async def test_a_wait_that_a_nearer_deadline_leaves_no_time_for_is_cut_and_set_b
     assert await working.clock.now() < waiting.next_retry_time
     await working.completes(claim, "Task_OpenReview")
     assert working.records.variables(claim.instance)["cause"] == "DEADLINE"
-    back = await deadlines(working).undo(claim.id, "ana on desk-1")
+    async with working.app.store.transaction() as tx:
+        [order] = await tx.orders.about_claim(claim.id.value)
+    back = await deadlines(working).undo(claim.id, order.order_id, "ana on desk-1")
     assert (back.claim.deadline, back.is_woken) == (None, False)
     async with working.app.store.transaction() as tx:
         reasons = [one.reason for one in await tx.orders.about_claim(claim.id.value)]

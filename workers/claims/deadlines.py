@@ -54,12 +54,12 @@ class ClaimDeadlines:
         wished = wished_deadline(to, now, self.policy().zone)
         return await self._change(await self._changeable(claim_id), wished, given, now)
 
-    async def undo(self, claim_id: ClaimId, by: str) -> ChangedDeadline:
-        """Set the newest change back to what it was before, for a while after it."""
+    async def undo(self, claim_id: ClaimId, order_id: int, by: str) -> ChangedDeadline:
+        """Set a change back to what it was before, for a while after it, unless another came since."""
         now = await self.clock.now()
-        newest = await self.store.look(lambda tx: newest_change(tx, claim_id.value))
-        if newest is None or not may_be_undone(newest[0].at, now):
-            raise ClaimRefusal(f"No deadline of {claim_id} was changed in the last minutes.")
+        newest = await self.store.look(lambda tx: _newest_change(tx, claim_id.value))
+        if newest is None or newest[0].order_id != order_id or not may_be_undone(newest[0].at, now):
+            raise ClaimRefusal(f"{claim_id}: this change was not the last of its deadline, or is too old.")
         order, change = newest
         if change.before is not None and change.before <= now:
             raise ClaimRefusal(f"{claim_id}: {said(change.before)} has passed, and cannot be its deadline.")
@@ -79,7 +79,8 @@ class ClaimDeadlines:
     async def _change(
         self, claim: ClaimRow, wished: datetime | None, given: Attribution, now: datetime
     ) -> ChangedDeadline:
-        change = DeadlineChange(wished, claim.deadline)
+        before = await self.store.look(lambda tx: _known_deadline(tx, claim))
+        change = DeadlineChange(wished, before)
         if said(change.after) == said(change.before):
             raise ClaimRefusal(f"{claim.claim_id} has this deadline already: {said(change.after)}.")
         async with ordered(self.store, change.action, Subject(claim.claim_id), given, now):
@@ -108,7 +109,17 @@ class ClaimDeadlines:
         )
 
 
-async def newest_change(tx: Transaction, claim_id: str) -> tuple[KeptOrder, DeadlineChange] | None:
+async def _known_deadline(tx: Transaction, claim: ClaimRow) -> datetime | None:
+    """Until when it is due by what is known: a process that others started has told only its decisions."""
+    if claim.deadline is not None:
+        return claim.deadline
+    if newest := await _newest_change(tx, claim.claim_id):
+        return newest[1].after
+    decisions = await tx.decisions.of_claims([claim.claim_id])
+    return decisions[-1].deadline if decisions else None
+
+
+async def _newest_change(tx: Transaction, claim_id: str) -> tuple[KeptOrder, DeadlineChange] | None:
     """The newest order that changed a claim's deadline and was not refused."""
     for order in reversed(await tx.orders.about_claim(claim_id)):
         change = read_change(order.action)

@@ -36,11 +36,12 @@ async def release_claim(store: Store, claim_id: ClaimId, given: Attribution, now
         await store.run(lambda tx: tx.holds.release(claim_id.value, now=now))
 
 
-async def undo_hold(store: Store, claim_id: ClaimId, by: str, now: datetime) -> None:
-    """Take the newest hold or release back, for a while after it."""
+async def undo_hold(store: Store, claim_id: ClaimId, undone: tuple[int, str], now: datetime) -> None:
+    """Take a hold or a release back, for a while after it, unless another came since; by order and person."""
+    order_id, by = undone
     orders = await store.look(lambda tx: _orders(tx, claim_id))
-    if not orders or not may_be_undone(orders[-1].at, now):
-        raise ClaimRefusal(f"{claim_id} was neither held nor released in the last minutes.")
+    if not orders or orders[-1].order_id != order_id or not may_be_undone(orders[-1].at, now):
+        raise ClaimRefusal(f"{claim_id}: this was not the last order about its hold, or is too old.")
     newest = orders[-1]
     if newest.action == HOLD:
         await release_claim(store, claim_id, Attribution(by, undo_reason(newest.order_id)), now)

@@ -41,6 +41,12 @@ class Desk:
         token = csrf_in(await self.browser.get("/account"))
         return await self.browser.post(f"/claims/{self.claim}/{what}", data={"csrf": token, **fields})
 
+    async def undo(self, what: str, order_id: int | None = None) -> str:
+        """Press undo, as the page offers it; what is said then."""
+        kept = await self.stage.store.look(lambda tx: tx.orders.about_claim(self.claim))
+        answer = await self.order(f"{what}/undo", order=str(order_id or kept[-1].order_id))
+        return answer.headers["location"].partition("said=")[2]
+
     async def page(self) -> str:
         return (await self.browser.get(f"/claims/{self.claim}")).text
 
@@ -84,8 +90,7 @@ async def test_a_deadline_is_changed_with_who_and_why_and_the_process_is_told(de
     page = await desk.page()
     assert "the payer moved it" in page
     assert "/deadline/undo" in page
-    back = await desk.order("deadline/undo")
-    assert back.headers["location"].endswith("?said=deadline_back")
+    assert await desk.undo("deadline") == "deadline_back"
     assert before
     assert (await desk.row()).deadline == before.replace(microsecond=0)
     assert [action for action, _ in await desk.orders()] == ["deadline", "deadline"]
@@ -137,9 +142,24 @@ async def test_a_change_is_taken_back_by_one_click_only_for_a_while(desk: Desk) 
     await desk.order("hold", reason="case 7")
     desk.stage.clock.wait(minutes=11)
     assert "/undo" not in await desk.page()
-    for what in ("deadline/undo", "hold/undo"):
-        assert (await desk.order(what)).headers["location"].endswith("said=refused")
+    orders = await desk.stage.store.look(lambda tx: tx.orders.about_claim(desk.claim))
+    assert await desk.undo("deadline", orders[0].order_id) == "refused"
+    assert await desk.undo("hold", orders[1].order_id) == "refused"
     assert len(desk.broker.set) == 1
+
+
+async def test_undo_pressed_twice_undoes_once(desk: Desk) -> None:
+    await desk.order("hold", reason="case 7")
+    await desk.order("deadline", to="72h", reason="the payer moved it")
+    held, changed = await desk.stage.store.look(lambda tx: tx.orders.about_claim(desk.claim))
+    for what, order, done in (("hold", held, "hold_back"), ("deadline", changed, "deadline_back")):
+        assert await desk.undo(what, order.order_id) == done
+        assert await desk.undo(what, order.order_id) == "refused"
+    assert await desk.stage.store.look(lambda tx: tx.holds.find(desk.claim)) is None
+    assert len(desk.broker.set) == 2
+    for order_id in ("", "x", "٣", "9" * 30):
+        answer = await desk.order("hold/undo", order=order_id)
+        assert answer.headers["location"].endswith("said=refused")
 
 
 async def test_a_claim_is_held_released_and_both_taken_back(desk: Desk) -> None:
@@ -151,14 +171,14 @@ async def test_a_claim_is_held_released_and_both_taken_back(desk: Desk) -> None:
     assert await is_held()
     assert "case 7" in page
     assert "Encerrar a guarda legal" in page
-    await desk.order("hold/undo")
+    assert await desk.undo("hold") == "hold_back"
     assert not await is_held()
     await desk.order("hold", reason="case 8")
     assert (
         (await desk.order("release", reason="case 8 is over")).headers["location"].endswith("said=released")
     )
     assert not await is_held()
-    await desk.order("hold/undo")
+    assert await desk.undo("hold") == "hold_back"
     held = await desk.stage.store.look(lambda tx: tx.holds.find(desk.claim))
     assert held
     assert held.reason.startswith("case 8 (undo of order ")

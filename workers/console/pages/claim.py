@@ -71,9 +71,7 @@ async def claim_words(visit: Visit) -> Response:
         return words
     known = await known_claim(visit)
     return (
-        unknown_claim(visit)
-        if known is None
-        else render(visit, "claim.html", **shown(visit, known, words))
+        unknown_claim(visit) if known is None else render(visit, "claim.html", **shown(visit, known, words))
     )
 
 

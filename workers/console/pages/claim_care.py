@@ -30,7 +30,7 @@ SAID = frozenset(
     | {"deadline_form", "deadline_past", "deadline_far", "no_words", "sealed"}
 )
 DONE = frozenset({"deadline", "deadline_woken", "deadline_back", "held", "released", "hold_back"})
-Undo = Callable[[ClaimId, str], Awaitable[object]]
+Undo = Callable[[ClaimId, int, str], Awaitable[object]]
 _WRONG_DEADLINE = {"ISO 8601": "deadline_form", "a deadline lies ahead": "deadline_past"}
 
 
@@ -47,6 +47,7 @@ class UndoOffer:
     """What may be taken back, and where that is asked for."""
 
     path: str
+    order_id: int
     text: str
 
 
@@ -103,12 +104,13 @@ def care_parts(visit: Visit, claim: ClaimRow, cared: Cared, orders: Sequence[Kep
 def _undo(visit: Visit, orders: Sequence[KeptOrder]) -> Iterator[UndoOffer]:
     """The newest change of the deadline, and the newest of the hold, while they are young."""
     young = [one for one in orders if one.refused_at is None and may_be_undone(one.at, visit.now)]
-    deadlines = [found for one in young if (found := read_change(one.action))]
+    deadlines = [(one.order_id, found) for one in young if (found := read_change(one.action))]
     if deadlines and visit.may(Permission.CHANGE_DEADLINES):
-        yield UndoOffer("deadline/undo", change_sentence(deadlines[-1], times_of(visit)))
+        order_id, change = deadlines[-1]
+        yield UndoOffer("deadline/undo", order_id, change_sentence(change, times_of(visit)))
     holds = [one for one in young if one.action in (HOLD, RELEASE)]
     if holds and visit.may(Permission.HOLD_CLAIMS):
-        yield UndoOffer("hold/undo", visit.words(f"order_of.{holds[-1].action}"))
+        yield UndoOffer("hold/undo", holds[-1].order_id, visit.words(f"order_of.{holds[-1].action}"))
 
 
 async def change_deadline(visit: Visit) -> Response:
@@ -153,8 +155,8 @@ async def release(visit: Visit) -> Response:
 async def undo_holding(visit: Visit) -> Response:
     """Held or not, as before."""
 
-    async def undo(claim_id: ClaimId, by: str) -> None:
-        await undo_hold(visit.console.store, claim_id, by, visit.now)
+    async def undo(claim_id: ClaimId, order_id: int, by: str) -> None:
+        await undo_hold(visit.console.store, claim_id, (order_id, by), visit.now)
 
     return await _undone(visit, undo, "hold_back")
 
@@ -184,8 +186,10 @@ def _shown(one: ReadText, visit: Visit) -> ReadWords:
 
 
 async def _undone(visit: Visit, undo: Undo, done: str) -> Response:
+    given = visit.field("order")[:18]
+    order_id = int(given) if given.isascii() and given.isdigit() else 0
     try:
-        await undo(ClaimId(visit.request.path_params["claim_id"]), visit.person.signature)
+        await undo(ClaimId(visit.request.path_params["claim_id"]), order_id, visit.person.signature)
     except (ClaimRefusal, ValueError):
         return go(_path(visit), said="refused")
     return go(_path(visit), said=done)

@@ -10,8 +10,3 @@ HOLD, RELEASE = "hold", "release"
 def may_be_undone(ordered_at: datetime | None, now: datetime) -> bool:
     """Whether an order is young enough."""
     return ordered_at is not None and now - ordered_at <= UNDO_FOR
-
-
-def undo_reason(order_id: int) -> str:
-    """Why the opposite of an order is ordered."""
-    return f"undo of order {order_id}"

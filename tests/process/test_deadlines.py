@@ -123,8 +123,8 @@ async def test_a_wait_that_a_nearer_deadline_leaves_no_time_for_is_cut_and_set_b
     assert working.records.variables(claim.instance)["cause"] == "DEADLINE"
     async with working.app.store.transaction() as tx:
         [order] = await tx.orders.about_claim(claim.id.value)
-    back = await deadlines(working).undo(claim.id, order.order_id, "ana on desk-1")
+    back = await deadlines(working).undo(claim.id, order.order_id, Attribution(ANA.by, "undone"))
     assert (back.claim.deadline, back.is_woken) == (None, False)
     async with working.app.store.transaction() as tx:
         reasons = [one.reason for one in await tx.orders.about_claim(claim.id.value)]
-    assert [reason.split(" ")[0] for reason in reasons] == ["the", "undo"]
+    assert [reason.split(" ")[0] for reason in reasons] == ["the", "undone"]

@@ -17,7 +17,7 @@ from domain.outputs import iso_time
 from domain.policy import Policy
 from domain.ports import Clock
 from domain.refusals import ClaimRefusal
-from domain.undoing import may_be_undone, undo_reason
+from domain.undoing import may_be_undone
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.refusals import InstanceGoneError
 from persistence.repositories.claims import ClaimRow
@@ -54,16 +54,15 @@ class ClaimDeadlines:
         wished = wished_deadline(to, now, self.policy().zone)
         return await self._change(await self._changeable(claim_id), wished, given, now)
 
-    async def undo(self, claim_id: ClaimId, order_id: int, by: str) -> ChangedDeadline:
+    async def undo(self, claim_id: ClaimId, order_id: int, given: Attribution) -> ChangedDeadline:
         """Set a change back to what it was before, for a while after it, unless another came since."""
         now = await self.clock.now()
         newest = await self.store.look(lambda tx: _newest_change(tx, claim_id.value))
         if newest is None or newest[0].order_id != order_id or not may_be_undone(newest[0].at, now):
             raise ClaimRefusal(f"{claim_id}: this change was not the last of its deadline, or is too old.")
-        order, change = newest
+        change = newest[1]
         if change.before is not None and change.before <= now:
             raise ClaimRefusal(f"{claim_id}: {said(change.before)} has passed, and cannot be its deadline.")
-        given = Attribution(by, undo_reason(order.order_id))
         return await self._change(await self._changeable(claim_id), change.before, given, now)
 
     async def _changeable(self, claim_id: ClaimId) -> ClaimRow:

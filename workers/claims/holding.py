@@ -3,9 +3,9 @@
 from datetime import datetime
 
 from domain.claim import ClaimId
-from domain.operators import Attribution
+from domain.operators import Attribution, attribution
 from domain.refusals import ClaimRefusal
-from domain.undoing import HOLD, RELEASE, may_be_undone, undo_reason
+from domain.undoing import HOLD, RELEASE, may_be_undone
 from persistence.repositories.legal_holds import LegalHold
 from persistence.repositories.operator_orders import KeptOrder
 from persistence.store import Store, Transaction
@@ -36,20 +36,17 @@ async def release_claim(store: Store, claim_id: ClaimId, given: Attribution, now
         await store.run(lambda tx: tx.holds.release(claim_id.value, now=now))
 
 
-async def undo_hold(store: Store, claim_id: ClaimId, undone: tuple[int, str], now: datetime) -> None:
-    """Take a hold or a release back, for a while after it, unless another came since; by order and person."""
-    order_id, by = undone
+async def undo_hold(store: Store, claim_id: ClaimId, undone: tuple[int, Attribution], now: datetime) -> None:
+    """Take the order about a hold back, for a while after it, unless another came since."""
+    order_id, given = undone
     orders = await store.look(lambda tx: _orders(tx, claim_id))
     if not orders or orders[-1].order_id != order_id or not may_be_undone(orders[-1].at, now):
         raise ClaimRefusal(f"{claim_id}: this was not the last order about its hold, or is too old.")
-    newest = orders[-1]
-    if newest.action == HOLD:
-        await release_claim(store, claim_id, Attribution(by, undo_reason(newest.order_id)), now)
+    if orders[-1].action == HOLD:
+        await release_claim(store, claim_id, given, now)
         return
     why = next((one.reason for one in reversed(orders) if one.action == HOLD), "")
-    await hold_claim(
-        store, claim_id, Attribution(by, f"{why} ({undo_reason(newest.order_id)})".lstrip()), now
-    )
+    await hold_claim(store, claim_id, attribution(given.by, f"{why} ({given.reason})".lstrip()), now)
 
 
 async def _orders(tx: Transaction, claim_id: ClaimId) -> list[KeptOrder]:

@@ -94,7 +94,7 @@ async def test_a_deadline_is_changed_with_who_and_why_and_the_process_is_told(de
     assert before
     assert (await desk.row()).deadline == before.replace(microsecond=0)
     assert [action for action, _ in await desk.orders()] == ["deadline", "deadline"]
-    assert (await desk.orders())[1][1].startswith("undo of order ")
+    assert (await desk.orders())[1][1].startswith("desfaz o pedido ")
 
 
 async def test_a_wait_that_the_new_deadline_does_not_leave_time_for_is_cut(desk: Desk) -> None:
@@ -181,7 +181,7 @@ async def test_a_claim_is_held_released_and_both_taken_back(desk: Desk) -> None:
     assert await desk.undo("hold") == "hold_back"
     held = await desk.stage.store.look(lambda tx: tx.holds.find(desk.claim))
     assert held
-    assert held.reason.startswith("case 8 (undo of order ")
+    assert held.reason.startswith("case 8 (desfaz o pedido ")
     assert [action for action, _ in await desk.orders()] == [*["hold", "release"] * 2, "hold"]
 
 

@@ -30,7 +30,7 @@ SAID = frozenset(
     | {"deadline_form", "deadline_past", "deadline_far", "no_words", "sealed"}
 )
 DONE = frozenset({"deadline", "deadline_woken", "deadline_back", "held", "released", "hold_back"})
-Undo = Callable[[ClaimId, int, str], Awaitable[object]]
+Undo = Callable[[ClaimId, int, Attribution], Awaitable[object]]
 _WRONG_DEADLINE = {"ISO 8601": "deadline_form", "a deadline lies ahead": "deadline_past"}
 
 
@@ -155,8 +155,8 @@ async def release(visit: Visit) -> Response:
 async def undo_holding(visit: Visit) -> Response:
     """Held or not, as before."""
 
-    async def undo(claim_id: ClaimId, order_id: int, by: str) -> None:
-        await undo_hold(visit.console.store, claim_id, (order_id, by), visit.now)
+    async def undo(claim_id: ClaimId, order_id: int, given: Attribution) -> None:
+        await undo_hold(visit.console.store, claim_id, (order_id, given), visit.now)
 
     return await _undone(visit, undo, "hold_back")
 
@@ -186,10 +186,11 @@ def _shown(one: ReadText, visit: Visit) -> ReadWords:
 
 
 async def _undone(visit: Visit, undo: Undo, done: str) -> Response:
-    given = visit.field("order")[:18]
-    order_id = int(given) if given.isascii() and given.isdigit() else 0
+    named = visit.field("order")[:18]
+    order_id = int(named) if named.isascii() and named.isdigit() else 0
+    given = attribution(visit.person.signature, visit.words("care.undo_reason", n=order_id))
     try:
-        await undo(ClaimId(visit.request.path_params["claim_id"]), order_id, visit.person.signature)
+        await undo(ClaimId(visit.request.path_params["claim_id"]), order_id, given)
     except (ClaimRefusal, ValueError):
         return go(_path(visit), said="refused")
     return go(_path(visit), said=done)

@@ -39,6 +39,8 @@ class Permission(StrEnum):
     WAKE_CLAIMS = "wake_claims"
     CANCEL_CLAIMS = "cancel_claims"
     CORRECT_CLAIMS = "correct_claims"
+    CHANGE_DEADLINES = "change_deadlines"
+    HOLD_CLAIMS = "hold_claims"
     HANDLE_REVIEWS = "handle_reviews"
     DECIDE_REVIEWS = "decide_reviews"
     WRITE_OFF_CLAIMS = "write_off_claims"
@@ -60,6 +62,7 @@ _BILLS = _WATCHES | {
     Permission.HANDLE_REVIEWS,
     Permission.DECIDE_REVIEWS,
     Permission.CORRECT_CLAIMS,
+    Permission.CHANGE_DEADLINES,
     Permission.READ_PAYERS_WORDS,
 }
 
@@ -70,7 +73,12 @@ MAY: Mapping[Role, frozenset[Permission]] = MappingProxyType(
         | {Permission.HANDLE_REVIEWS, Permission.CORRECT_CLAIMS, Permission.READ_PAYERS_WORDS},
         Role.BILLING: _BILLS,
         Role.BILLING_MANAGEMENT: _BILLS
-        | {Permission.CANCEL_CLAIMS, Permission.WRITE_OFF_CLAIMS, Permission.SEE_REPORTS},
+        | {
+            Permission.CANCEL_CLAIMS,
+            Permission.HOLD_CLAIMS,
+            Permission.WRITE_OFF_CLAIMS,
+            Permission.SEE_REPORTS,
+        },
         Role.OPERATIONS: _WATCHES
         | {
             Permission.EXPORT_WORK,

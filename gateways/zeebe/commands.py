@@ -125,6 +125,17 @@ class ZeebeCommands:
             raise CommandRefusedError(f"The engine does not say: {error.code().name}") from error
         return True
 
+    async def set_variables(self, instance: int, variables: Mapping[str, Any]) -> None:
+        """Give a process instance other values of its own variables; the engine answers when it has them."""
+        request = SetVariablesRequest(
+            elementInstanceKey=instance, variables=json.dumps(dict(variables)), local=True
+        )
+        try:
+            await _when_not_crowded(partial(self._stub.SetVariables, request, timeout=self._answer_seconds))
+        except grpc.aio.AioRpcError as error:
+            kind = _REFUSALS.get(error.code(), CommandRefusedError)
+            raise kind(f"The engine did not take it: {error.code().name}: {error.details()}") from error
+
     async def hand_out_again(self, job_key: int, retries: int, why: str) -> HandOut:
         """Fail a job that somebody has in hand, with these retries; any other is left as it is."""
         request = FailJobRequest(jobKey=job_key, retries=retries, errorMessage=why)

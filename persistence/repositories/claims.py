@@ -311,6 +311,11 @@ class Claims:
         """End a claim as a person decided; False when it stays as it is."""
         return await self._move_from(CLOSABLE | predecessors(end), claim_id, end, now=now, **changes)
 
+    async def set_deadline(self, claim_id: str, deadline: datetime | None) -> None:
+        """When the claim must be with its payer from now on; it stays where it is."""
+        known = claims.c.claim_id == claim_id
+        await self._connection.execute(update(claims).where(known).values(deadline=deadline))
+
     async def note_protocol(self, claim_id: str, protocol_number: str) -> None:
         """Keep the payer's number of a claim that stays where it is."""
         known = claims.c.claim_id == claim_id

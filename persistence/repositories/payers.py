@@ -137,6 +137,11 @@ class Payers:
         gone = delete(waits).where(among(self._connection, waits.c.claim_id, claim_ids))
         await self._connection.execute(gone)
 
+    async def set_deadline(self, claim_id: str, deadline: datetime | None) -> None:
+        """Another deadline of a claim that waits: whose turn is next follows it."""
+        mine = update(waits).where(waits.c.claim_id == claim_id)
+        await self._connection.execute(mine.values(deadline=deadline))
+
     async def count_waiting(self, payer_id: str) -> int:
         """How many claims wait for the payer."""
         return await self._connection.scalar(select(func.count()).where(waits.c.payer_id == payer_id)) or 0

@@ -57,6 +57,7 @@ class DeskFilter:
     payer_id: str | None = None
     assignee: str | None = None
     claim_id: str | None = None
+    claim_ids: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +241,8 @@ def _conditions(wanted: DeskFilter) -> Iterator[ColumnElement[bool]]:
         yield _stuck()
         return
     yield _in_review()
+    if wanted.claim_ids is not None:
+        yield claims.c.claim_id.in_(sorted(wanted.claim_ids))
     asked = (wanted.team, wanted.reason, wanted.entry, wanted.assignee, wanted.claim_id)
     columns = (_team(), claims.c.reason, _entry(), assignees.c.login, claims.c.claim_id)
     for column, value in zip(columns, asked, strict=True):

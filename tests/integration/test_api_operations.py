@@ -139,6 +139,27 @@ async def test_what_a_claims_state_does_not_allow_is_a_conflict(port: int, store
         assert (answer.status_code, claim in answer.json()["message"]) == (409, True)
 
 
+async def test_a_claims_deadline_is_changed_on_record_and_what_is_wrong_is_named(
+    port: int, stage: IntakeStage, store: Store
+) -> None:
+    claim = await ConsoleScene(store, NOW).waiting(NORTH, minutes=30, count=1)
+    await store.run(
+        lambda tx: tx.claims.move(claim, ClaimState.WAITING, now=NOW, process_instance_key=7, reason=None)
+    )
+    path = f"/api/claims/{claim}/deadline"
+    async with system(port, Role.BILLING) as client:
+        for wrong in ("2020-01-01T10:00", "soon"):
+            refused = await client.post(path, json=BECAUSE | {"deadline": wrong})
+            assert refused.status_code in (400, 422)
+            assert refused.json()["field"] == "deadline"
+            assert refused.json()["remedy"]
+        changed = await client.post(path, json=BECAUSE | {"deadline": "2099-03-01T18:00"})
+        assert (changed.status_code, changed.json()["deadline"]) == (200, "2099-03-01T21:00:00Z")
+    assert [one.elementInstanceKey for one in stage.broker.set] == [7]
+    [order] = await store.look(lambda tx: tx.orders.about_claim(claim))
+    assert (order.ordered_by, order.action[:29]) == ("system:billing", "deadline 2099-03-01T21:00:00Z")
+
+
 async def test_answers_are_what_the_description_says(port: int, store: Store) -> None:
     await ConsoleScene(store, NOW).everything()
     async with system(port, Role.VIEWER) as client:

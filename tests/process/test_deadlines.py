@@ -4,9 +4,11 @@ from datetime import timedelta
 
 from bpmn.names import ProcessId, ReviewDecision
 from domain.claim_state import ClaimState
+from domain.operators import Attribution
 from domain.outputs import iso_time
 from gateways.practice.scripted import AcceptLine, FailLine
 from tests.process.stage import Stage
+from workers.claims.deadlines import ClaimDeadlines
 from workers.payers.orders import Orders
 
 DOWN = FailLine(error="SERVICE_UNAVAILABLE", code="HTTP:503")
@@ -78,3 +80,51 @@ async def test_a_claim_held_to_its_deadline_was_never_submitted(working: Stage) 
     assert (variables["reviewReason"], variables["cause"]) == ("MAX_RETRIES_EXCEEDED", "DEADLINE")
     assert variables["lastSubmissionTime"] is None
     assert working.payers.sends(claim.id) == 0
+
+
+ANA = Attribution("ana on desk-1", "the payer moved it")
+
+
+def deadlines(working: Stage) -> ClaimDeadlines:
+    app = working.app
+    return ClaimDeadlines(app.store, app.commands, app.clock, app.policy.current)
+
+
+async def test_a_changed_deadline_is_what_the_next_decision_goes_by(working: Stage) -> None:
+    near = await working.clock.now() + timedelta(hours=4, minutes=1)
+    claim = await working.start(DOWN, DOWN, AcceptLine(), deadline=iso_time(near))
+    await working.reaches(claim, ClaimState.IN_REVIEW)  # as it was, no retry fitted
+    changed = await deadlines(working).change(claim.id, "48h", ANA)
+    assert (changed.is_woken, changed.claim.deadline) == (False, changed.change.after)
+    assert changed.change.before == near.replace(microsecond=0)  # as its process has told
+    await working.app.messages.decide_review(claim.id, ReviewDecision.RESEND)
+    await working.reaches(claim, ClaimState.WAITING, retry_count=1)  # now one does
+    assert changed.change.after
+    assert working.records.variables(claim.instance)["deadline"] == iso_time(changed.change.after)
+    async with working.app.store.transaction() as tx:
+        newest = (await tx.decisions.of_claims([claim.id.value]))[-1]
+    assert newest.deadline == changed.change.after
+    await working.pass_the_wait(claim)
+    await working.reaches(claim, ClaimState.ACCEPTED)
+
+
+async def test_a_wait_that_a_nearer_deadline_leaves_no_time_for_is_cut_and_set_back_no_more(
+    working: Stage,
+) -> None:
+    claim = await working.start(DOWN, DOWN, retryCount=3)
+    waiting = await working.reaches(claim, ClaimState.WAITING, retry_count=4)
+    changed = await deadlines(working).change(claim.id, "4h", ANA)
+    assert changed.is_woken
+    await working.reaches(claim, ClaimState.IN_REVIEW)  # sent at once, and no time is left for another
+    assert working.payers.sends(claim.id) == 2
+    assert waiting.next_retry_time
+    assert await working.clock.now() < waiting.next_retry_time
+    await working.completes(claim, "Task_OpenReview")
+    assert working.records.variables(claim.instance)["cause"] == "DEADLINE"
+    async with working.app.store.transaction() as tx:
+        [order] = await tx.orders.about_claim(claim.id.value)
+    back = await deadlines(working).undo(claim.id, order.order_id, Attribution(ANA.by, "undone"))
+    assert (back.claim.deadline, back.is_woken) == (None, False)
+    async with working.app.store.transaction() as tx:
+        reasons = [one.reason for one in await tx.orders.about_claim(claim.id.value)]
+    assert [reason.split(" ")[0] for reason in reasons] == ["the", "undone"]

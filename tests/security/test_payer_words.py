@@ -132,11 +132,13 @@ async def test_whoever_reads_the_words_is_in_the_journal_before_they_are_shown(
     assert f"`reenvio claim words {CLAIM}`" in shown
     assert "MARIA" not in shown
     code, told, _ = await terminal.run("claim", "words", CLAIM, ENCRYPTION_KEYS=KEY)
+    assert (code, SAID in told) == (2, False)  # nobody said why
+    why = ("--reason", "to correct the card")
+    code, told, _ = await terminal.run("claim", "words", CLAIM, *why, ENCRYPTION_KEYS=KEY)
     assert (code, SAID in told) == (0, True)
     async with at_work.store.reading() as tx:
-        last = (await tx.journal.of_claim(CLAIM))[-1]
-    assert last.event == "words_read"
-    assert last.detail.startswith("1 text read by ")
+        last, [order] = (await tx.journal.of_claim(CLAIM))[-1], await tx.orders.about_claim(CLAIM)
+    assert (last.event, order.action, order.reason) == ("ordered", "words", "to correct the card")
 
 
 MACHINE_YEARS_AHEAD = """
@@ -160,11 +162,11 @@ async def test_whoever_reads_the_words_is_noted_by_the_clock_that_all_share(
     """A machine that is years ahead would else put the end of the claim's chain where retention passes by."""
     await run(at_work, "submit-claim")
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", MACHINE_YEARS_AHEAD, "claim", "words", CLAIM),
+        *(sys.executable, "-c", MACHINE_YEARS_AHEAD, "claim", "words", CLAIM, "--reason", "why"),
         env=environment(tmp_path, DATABASE_URL=url, ENCRYPTION_KEYS=KEY),
     )
     assert await child.wait() == 0
     async with at_work.store.reading() as tx:
         last, now = (await tx.journal.of_claim(CLAIM))[-1], await tx.time()
-    assert last.event == "words_read"
+    assert last.detail.startswith("words by ")
     assert last.at <= now

@@ -33,8 +33,10 @@ ORDERS: list[tuple[str, ...]] = [
     ("audit", "begin", *WHY, "--yes"),
     ("claim", "bulk", "RESEND", *WHY, "--yes"),
     ("claim", "cancel", CLAIM, *WHY, "--yes"),
+    ("claim", "deadline", CLAIM, "--to", "48h", *WHY),
     ("claim", "resolve", CLAIM, *WHY),
     ("claim", "review", CLAIM, "WRITE_OFF", *WHY, "--yes"),
+    ("claim", "words", CLAIM, *WHY),
     ("dlq", "export", "--with-data", *WHY),
     ("dlq", "purge", "--older-than", "1", *WHY, "--yes"),
     ("dlq", "redrive", *WHY, "--yes"),
@@ -48,7 +50,6 @@ ORDERS: list[tuple[str, ...]] = [
     ("retention", "run", *WHY, "--yes"),
     ("retention", "unlock", "1", *WHY),
 ]
-NOTES_WHO_READS: list[tuple[str, ...]] = [("claim", "words", CLAIM)]
 UNPROVEN = ("audit", "verify")
 """Without the key it reads, and says that nothing is proven."""
 ONLY_READ = [
@@ -85,7 +86,7 @@ async def test_a_worker_that_neither_sends_nor_takes_in_does_not_start_without_a
 
 
 @pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("command", ORDERS + NOTES_WHO_READS, ids=" ".join)
+@pytest.mark.parametrize("command", ORDERS, ids=" ".join)
 async def test_a_command_that_would_write_the_trail_does_nothing_without_a_key(
     url: str, database: AsyncEngine, tmp_path: Path, command: tuple[str, ...]
 ) -> None:

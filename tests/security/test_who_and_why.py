@@ -28,6 +28,8 @@ ORDERS = {
     "resend": ("claim", "review", CLAIM, "RESEND"),
     "recover": ("claim", "review", CLAIM, "PROTOCOL_RECOVERED", "--protocol", "1", "--unchecked"),
     "resolve": ("claim", "resolve", CLAIM),
+    "deadline": ("claim", "deadline", CLAIM, "--to", "48h"),
+    "words": ("claim", "words", CLAIM),
     "pause": ("payer", "pause", PAYER),
     "resume": ("payer", "resume", PAYER),
     "trip": ("payer", "trip", PAYER),

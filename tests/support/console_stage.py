@@ -18,12 +18,13 @@ from gateways.zeebe.connection import Plaintext
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.people import NewPerson, Person
 from persistence.store import Store
-from tests.support.builders import NOW
+from tests.support.builders import NOW, POLICY
 from tests.support.intake_stage import HandClock
 from tests.support.mails import CIPHER
 from workers.claims.batches import Batches
 from workers.claims.bulk_desk import BulkDesk
 from workers.claims.bulk_runner import BulkRunner
+from workers.claims.deadlines import ClaimDeadlines
 from workers.claims.examination import Channels, Reader
 from workers.claims.incidents import StuckClaims
 from workers.claims.intake import Intake
@@ -124,6 +125,7 @@ def console_stage(
         entrance=entrance,
         limits=limits,
         steering=ClaimSteering(store, engine, clock),
+        deadlines=ClaimDeadlines(store, engine, clock, lambda: POLICY),
         reviews=_reviews(store, engine, around, clock),
         bulk=BulkDesk(store, around.limits, clock),
         payers=PayerSteering(store, limits, Waker(store, limits), clock),

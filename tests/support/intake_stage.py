@@ -14,6 +14,7 @@ from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.connection import Plaintext
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.store import Store
+from tests.support.builders import POLICY
 from tests.support.faults.messages import MessageBroker, message_broker
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import NOW, PAYER, file_bytes, file_text
@@ -67,7 +68,7 @@ class IntakeStage:
         """What the HTTP interface stands on, for these systems."""
         limits = LimitsByPayer({})
         orders = Orders(self.store, limits, Waker(self.store, limits))
-        return ApiGround(self.intake, orders, ZONE, tokens)
+        return ApiGround(self.intake, orders, lambda: POLICY, tokens)
 
     async def events(self, claim: str = DERIVED) -> Sequence[str]:
         async with self.store.reading() as tx:

@@ -28,6 +28,7 @@ from workers.api.models import (
     ClaimAnswer,
     ClaimQuery,
     ClaimsAnswer,
+    DeadlineOrder,
     ReasonedOrder,
     ReceivedAnswer,
     ReviewAnswer,
@@ -113,6 +114,15 @@ async def cancel(call: ApiCall) -> Response:
     found = await steering.cancellable(claim_id, although_sent=order.although_sent)
     await steering.cancel(found, call.signed(order), although_sent=order.although_sent)
     return await show(call)
+
+
+async def change_deadline(call: ApiCall) -> Response:
+    """Change until when a claim must be with its payer; its process decides by it from its next decision."""
+    claim_id, order = _claim_id(call), await call.order(DeadlineOrder)
+    if await _find(call, claim_id) is None:
+        return _unknown(claim_id)
+    changed = await call.ground.deadlines.change(claim_id, order.deadline, call.signed(order))
+    return told(ClaimAnswer.of(changed.claim))
 
 
 async def _with_teams(

@@ -11,10 +11,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from domain.operators import Attribution, attribution
+from domain.policy import Policy
 from domain.refusals import malformed
 from workers.api.body import read_body
 from workers.api.models import ApiAnswer, ApiQuestion, ReasonedOrder
 from workers.api.systems import ApiSystem
+from workers.claims.deadlines import ClaimDeadlines
 from workers.claims.intake import Intake
 from workers.claims.steering import ClaimSteering
 from workers.config.intake import SystemToken
@@ -35,9 +37,19 @@ class ApiGround:
 
     intake: Intake
     orders: Orders
-    zone: tzinfo
+    policy: Callable[[], Policy]
     tokens: Sequence[SystemToken]
     is_stopping: Callable[[], bool] = never
+
+    @property
+    def zone(self) -> tzinfo:
+        """In which days begin and times without an offset are read."""
+        return self.policy().zone
+
+    @property
+    def deadlines(self) -> ClaimDeadlines:
+        """Changes until when a claim is due."""
+        return ClaimDeadlines(self.intake.store, self.intake.commands, self.intake.clock, self.policy)
 
     @property
     def steering(self) -> ClaimSteering:

@@ -206,6 +206,12 @@ class CancelOrder(ReasonedOrder):
     although_sent: bool = False
 
 
+class DeadlineOrder(ReasonedOrder):
+    """A moment with or without an offset, a duration such as `48h`, or `none`."""
+
+    deadline: Short
+
+
 class PauseOrder(ReasonedOrder):
     """Without `until` it lasts until it is resumed."""
 

@@ -32,8 +32,7 @@ async def serving_api(
         yield None
         return
     orders = Orders(app.store, app.payer_limits, app.waker())
-    zone = app.policy.current().zone
-    ground = ApiGround(app.intake, orders, zone, settings.accepted_tokens, is_stopping)
+    ground = ApiGround(app.intake, orders, app.policy.current, settings.accepted_tokens, is_stopping)
     async with serving(api(ground), Place(settings.host, settings.port, "API_PORT")) as port:
         log.info("api_started", host=settings.host, port=port)
         yield port

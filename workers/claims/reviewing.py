@@ -54,7 +54,7 @@ class ClaimReviews:
         """
         await self.messages.decidable(claim_id, verdict.decision)
         if verdict.file is not None:
-            await self._look_over(claim_id, verdict.file)
+            await self.look_over(claim_id, verdict.file)
         action, now = review_action(verdict.decision, unchecked=verdict.unchecked), await self.clock.now()
         async with ordered(self.store, action, Subject(str(claim_id)), given, now) as order_id:
             if verdict.file is not None:
@@ -81,7 +81,8 @@ class ClaimReviews:
         async with ordered(self.store, NOTE, Subject(str(claim_id)), given, await self.clock.now()):
             pass
 
-    async def _look_over(self, claim_id: ClaimId, data: bytes) -> None:
+    async def look_over(self, claim_id: ClaimId, data: bytes) -> None:
+        """Refuse a corrected file that could not be sent in the claim's place."""
         known = await find_claim(self.store, claim_id)
         file = ClaimFile(data, payer=known.payer_id, claim_id=claim_id.value, corrects=True)
         await self.intake.reader.look_over(file, await self.clock.now())

@@ -25,7 +25,11 @@ TABLE = {
     ),
     "words": Entry(
         "workers.cli.words:words",
-        "Show the words of payers and models, which may name patients; that you read them is written down.",
+        "Show the words of payers and models, which may name patients; that you read them, and why, is kept.",
+    ),
+    "deadline": Entry(
+        "workers.cli.claim_deadline:deadline",
+        "Change until when a claim must be with its payer: its process decides by it from its next decision.",
     ),
     "start": Entry(
         "workers.cli.steer:start",

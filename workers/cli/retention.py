@@ -10,6 +10,7 @@ from persistence.repositories.legal_holds import LegalHold
 from persistence.store import Store
 from workers.app.cluster import clock_check, clock_here
 from workers.app.databases import opened_for_retention
+from workers.claims.holding import held_claim, hold_claim, release_claim
 from workers.claims.ordering import Subject, ordered
 from workers.cli.claim_arguments import DecidedClaimArgument
 from workers.cli.database import with_store, with_trail
@@ -61,12 +62,7 @@ def hold(claim: DecidedClaimArgument, reason: ReasonOption = None, by: ByOption 
     given = signed(reason, by)
 
     async def go(store: Store) -> None:
-        now = await store.time()
-        if not await store.look(lambda tx: tx.export.knows(claim.value)):
-            _refuse(f"Nothing is kept about {claim} here, so nothing can be held: compare the id.")
-        placed = LegalHold(claim.value, reason or given.reason, now, given.by)
-        async with ordered(store, "hold", Subject(claim.value), given, now):
-            new = await store.run(lambda tx: tx.holds.place(placed))
+        new = await hold_claim(store, claim, given, await store.time())
         tell(f"{claim} is {'now' if new else 'already'} on hold.")
 
     with_trail(go)
@@ -80,13 +76,9 @@ def release(
     given = signed(reason, by)
 
     async def go(store: Store) -> None:
-        placed = await store.look(lambda tx: tx.holds.find(claim.value))
-        if placed is None:
-            _refuse(f"{claim} is not on hold: see `reenvio retention holds`.")
+        placed = await held_claim(store, claim)
         require_yes(f"{_held(placed)}: what of it is past its period goes with the next run.", yes=yes)
-        now = await store.time()
-        async with ordered(store, "release", Subject(claim.value), given, now):
-            await store.run(lambda tx: tx.holds.release(claim.value, now=now))
+        await release_claim(store, claim, given, await store.time())
         tell(f"{claim} is released.")
 
     with_trail(go)

@@ -2,49 +2,33 @@
 
 import typer
 
-from domain.claim import ClaimId
-from domain.legible import legible
-from persistence.repositories.free_texts import FreeText
-from persistence.store import Store, Transaction
+from persistence.store import Store
 from workers.app.ciphers import keys_as_given
+from workers.claims.words import ReadText, kept_words, read_words
 from workers.cli.claim_arguments import DecidedClaimArgument
 from workers.cli.database import with_trail
-from workers.cli.operator import shell_user
-from workers.cli.output import counted, tell
+from workers.cli.operator import ByOption, ReasonOption, signed
+from workers.cli.output import tell
 from workers.config.settings import read_settings
 
-WORDS_READ = "words_read"
 NONE_KEPT = 1
 
 
-def words(claim: DecidedClaimArgument) -> None:
-    """Show the words of payers and models, which may name patients; that you read them is written down."""
+def words(claim: DecidedClaimArgument, reason: ReasonOption = None, by: ByOption = None) -> None:
+    """Show the words of payers and models, which may name patients; that you read them, and why, is kept."""
     settings = read_settings()
-    cipher = keys_as_given(settings)
+    cipher, given = keys_as_given(settings), signed(reason, by)
 
     async def go(store: Store) -> None:
-        async with store.reading() as tx:
-            kept = await tx.free_texts.of_claim(claim.value)
+        kept = await kept_words(store, claim)
         if not kept:
             tell(f"No words of a payer or model are kept about {claim}.", err=True)
             raise typer.Exit(NONE_KEPT)
-        lines = [f"{_about(one)}  {legible(one.opened(cipher))}" for one in kept]
-        await _note(store, claim, len(kept))
-        for line in lines:
-            tell(line)
+        for one in await read_words(store, cipher, kept, (given, await store.time())):
+            tell(_line(one))
 
     with_trail(go, settings)
 
 
-async def _note(store: Store, claim: ClaimId, number: int) -> None:
-    """Who reads is on record before anything is shown, by the database's clock as all that is noted."""
-    line = f"{counted(number, 'text')} read by {shell_user()}"
-
-    async def note(tx: Transaction) -> None:
-        await tx.journal.write(claim.value, WORDS_READ, line, now=await tx.time())
-
-    await store.run(note)
-
-
-def _about(text: FreeText) -> str:
-    return f"{text.noted_at.isoformat(timespec='seconds')}  {text.source:5}"
+def _line(one: ReadText) -> str:
+    return f"{one.at.isoformat(timespec='seconds')}  {one.source:5}  {one.text}"

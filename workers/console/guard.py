@@ -7,7 +7,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from domain.access import Permission
-from workers.console.access.forms import read_form, read_upload, require_own_form
+from workers.claims.corrected_files import HandedFile
+from workers.console.access.forms import read_form, read_upload, read_uploads, require_own_form
 from workers.console.pages.visit import FORM_COOKIE, SESSION_COOKIE, Console, Visit, go, render
 from workers.console.words import DEFAULT, words_of
 
@@ -18,7 +19,8 @@ Answering = Callable[[Visit], Awaitable[Response]]
 class Page:
     """One route: what answers, and who may ask; without a permission anybody, logged in or not.
 
-    A page that `renews` itself keeps nobody logged in. One that `takes_file` reads a form with a file.
+    A page that `renews` itself keeps nobody logged in. One that `takes_file` reads a form with a file,
+    one that `takes_files` with as many at most.
     """
 
     method: str
@@ -27,6 +29,7 @@ class Page:
     permission: Permission | None
     renews: bool = False
     takes_file: bool = False
+    takes_files: int = 0
 
 
 def guarded(page: Page, console: Console) -> Callable[[Request], Awaitable[Response]]:
@@ -54,16 +57,19 @@ async def arrived(request: Request, console: Console, *, is_there: bool) -> Visi
 
 async def _checked(visit: Visit, page: Page) -> Visit:
     """The visit with its form, which bears the token of the session or, to come in, of a cookie."""
+    most, files = visit.console.reviews.intake.reader.terms.max_bytes, tuple[HandedFile, ...]()
     if page.takes_file:
-        most = visit.console.reviews.intake.reader.terms.max_bytes
         upload = await read_upload(visit.request, most)
         form, file = upload.fields, upload.data
+    elif page.takes_files:
+        form, given = await read_uploads(visit.request, most, page.takes_files)
+        file, files = b"", tuple(HandedFile(one.name, one.data) for one in given)
     else:
         form, file = await read_form(visit.request), b""
     held = visit.session.csrf if visit.session and page.permission else ""
     expected = held if page.permission else visit.request.cookies.get(FORM_COOKIE, "")
     require_own_form(visit.request, form, expected, visit.console.settings.base_url)
-    return replace(visit, form=form, file=file)
+    return replace(visit, form=form, file=file, files=files)
 
 
 def _to_login(visit: Visit) -> Response:

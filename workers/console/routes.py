@@ -9,6 +9,7 @@ from starlette.routing import Route
 from domain.access import Permission
 from domain.bulk_orders import NEEDS, BulkAction
 from workers.config.oidc import BACK_PATH
+from workers.claims.corrected_files import FILES_MOST
 from workers.console.board_routes import BOARD_PAGES
 from workers.console.errors import Surprises, handlers_of
 from workers.console.guard import Page, guarded
@@ -23,7 +24,9 @@ from workers.console.pages.bulk import (
     preview_of,
     stop_bulk,
 )
-from workers.console.pages.claim import cancel_claim, claim_page, wake_claim
+from workers.console.pages.claim import cancel_claim, claim_page, claim_words, wake_claim
+from workers.console.pages.claim_care import change_deadline, hold, release, undo_deadline, undo_holding
+from workers.console.pages.claim_process import process_model, process_page
 from workers.console.pages.claim_review import (
     assign_review,
     correct_claim,
@@ -33,6 +36,7 @@ from workers.console.pages.claim_review import (
     write_off_claim,
 )
 from workers.console.pages.claims import claims_export, claims_page
+from workers.console.pages.corrected_files import files_page, hand_in_files, release_files
 from workers.console.pages.login import by_link, link_page, log_in, log_out, login_page
 from workers.console.pages.provider_login import from_provider, to_provider
 from workers.console.pages.reviews import group_page, reviews_page
@@ -61,6 +65,24 @@ REVIEW_PAGES = (
     Page("POST", "/claims/{claim_id}/assign", assign_review, Permission.HANDLE_REVIEWS),
     Page("POST", "/claims/{claim_id}/note", note_claim, Permission.HANDLE_REVIEWS),
 )
+CARE_PAGES = (
+    Page("GET", "/reviews/correct-files", files_page, Permission.CORRECT_CLAIMS),
+    Page(
+        "POST",
+        "/reviews/correct-files",
+        hand_in_files,
+        Permission.CORRECT_CLAIMS,
+        takes_files=FILES_MOST,
+    ),
+    Page("POST", "/reviews/correct-files/release", release_files, Permission.CORRECT_CLAIMS),
+    Page("GET", "/process/SUB_06.bpmn", process_model, Permission.SEE_WORK),
+    Page("POST", "/claims/{claim_id}/deadline", change_deadline, Permission.CHANGE_DEADLINES),
+    Page("POST", "/claims/{claim_id}/deadline/undo", undo_deadline, Permission.CHANGE_DEADLINES),
+    Page("POST", "/claims/{claim_id}/hold", hold, Permission.HOLD_CLAIMS),
+    Page("POST", "/claims/{claim_id}/release", release, Permission.HOLD_CLAIMS),
+    Page("POST", "/claims/{claim_id}/hold/undo", undo_holding, Permission.HOLD_CLAIMS),
+    Page("POST", "/claims/{claim_id}/words", claim_words, Permission.READ_PAYERS_WORDS),
+)
 PAGES = (
     Page("GET", "/login", login_page, None),
     Page("POST", "/login", log_in, None),
@@ -72,6 +94,7 @@ PAGES = (
     Page("GET", "/today/live", today_part, Permission.SEE_WORK, renews=True),
     Page("GET", "/claims", claims_page, Permission.SEE_WORK),
     Page("GET", "/claims.csv", claims_export, Permission.EXPORT_WORK),
+    Page("GET", "/claims/{claim_id}/process", process_page, Permission.SEE_WORK),
     Page("GET", "/claims/{claim_id:path}", claim_page, Permission.SEE_WORK),
     Page("POST", "/claims/{claim_id}/retry-now", wake_claim, Permission.WAKE_CLAIMS),
     Page("POST", "/claims/{claim_id}/cancel", cancel_claim, Permission.CANCEL_CLAIMS),
@@ -79,9 +102,13 @@ PAGES = (
     Page("GET", "/account", account_page, Permission.OWN_ACCOUNT),
     Page("POST", "/account/language", choose_language, Permission.OWN_ACCOUNT),
     *REVIEW_PAGES,
+    *CARE_PAGES,
     *BOARD_PAGES,
 )
-ASSETS = frozenset({"console.css", "console.js", "htmx.min.js", "icon.svg"})
+ASSETS = frozenset(
+    {"console.css", "console.js", "htmx.min.js", "icon.svg"}
+    | {"bpmn-viewer.min.js", "diagram-js.css", "diagram.js"}
+)
 KEPT = "public, max-age=31536000, immutable"
 
 

@@ -17,6 +17,7 @@ from workers.app.http_server import Place, PortError, serving
 from workers.app.probes import probed
 from workers.app.reviewing import bulk_desk, bulk_runner, claim_reviews
 from workers.app.serving import api_probes, stop_on_signal
+from workers.claims.deadlines import ClaimDeadlines
 from workers.claims.steering import ClaimSteering
 from workers.config.cluster import connection_from
 from workers.config.console import USUAL_PORT, ConsoleSettings
@@ -56,6 +57,7 @@ def console_of(app: App) -> Console:
         entrance=entrance,
         limits=app.payer_limits,
         steering=ClaimSteering(app.store, app.commands, app.clock),
+        deadlines=ClaimDeadlines(app.store, app.commands, app.clock, app.policy.current),
         reviews=claim_reviews(app),
         bulk=bulk_desk(app),
         payers=PayerSteering(app.store, app.payer_limits, app.waker(), app.clock),

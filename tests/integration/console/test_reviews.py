@@ -77,7 +77,7 @@ async def test_people_see_their_teams_work_first(
         (Role.VIEWER, set()),
         (Role.REGISTRATION, {"correct", "assign", "note"}),
         (Role.BILLING, {"resend", "correct", "protocol", "assign", "note"}),
-        (Role.BILLING_MANAGEMENT, {"resend", "correct", "protocol", "write-off", "assign", "note"}),
+        (Role.BILLING_MANAGEMENT, {"resend", "correct", "protocol", "write-off", "assign", "note", "hold"}),
         (Role.OPERATIONS, {"assign", "note"}),
     ],
 )

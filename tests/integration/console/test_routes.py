@@ -37,7 +37,9 @@ def address(page: Page) -> str:
 
 def sent(page: Page, data: dict[str, str]) -> dict[str, Any]:
     """A form as its page sends it."""
-    return {"data": data, "files": {"file": ("x.xml", b"<x/>")}} if page.takes_file else {"data": data}
+    if page.takes_file or page.takes_files:
+        return {"data": data, "files": {"files" if page.takes_files else "file": ("x.xml", b"<x/>")}}
+    return {"data": data}
 
 
 def taken_by(app: Starlette, page: Page) -> Route | None:

@@ -12,6 +12,8 @@ from pyzeebe.proto.gateway_pb2 import (
     ModifyProcessInstanceRequest,
     PublishMessageRequest,
     PublishMessageResponse,
+    SetVariablesRequest,
+    SetVariablesResponse,
 )
 from pyzeebe.proto.gateway_pb2_grpc import GatewayServicer, add_GatewayServicer_to_server
 
@@ -21,13 +23,16 @@ HOST = "127.0.0.1"
 class MessageBroker(GatewayServicer):
     """Takes each message once while it is kept, as Zeebe does.
 
-    `is_open` False refuses all, `crowded` the next few; while it `hangs` it answers nobody.
+    `is_open` False refuses all, `crowded` the next few; while it `hangs` it answers nobody. Without
+    `has_instances` nobody's variables are taken.
     """
 
     def __init__(self) -> None:
         self.taken: list[PublishMessageRequest] = []
         self.kept: set[tuple[str, str, str]] = set()
+        self.set: list[SetVariablesRequest] = []
         self.is_open = True
+        self.has_instances = True
         self.hangs = False
         self.crowded = 0
         self.deployments = self.slow_deployments = 0
@@ -60,6 +65,15 @@ class MessageBroker(GatewayServicer):
         if self.deployments <= self.slow_deployments:
             await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "Time out between gateway and broker")
         return DeployResourceResponse(key=self.deployments)
+
+    async def SetVariables(  # noqa: N802
+        self, request: SetVariablesRequest, context: Any
+    ) -> SetVariablesResponse:
+        """Take variables, unless no instance runs here."""
+        if not self.has_instances:
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"no instance {request.elementInstanceKey}")
+        self.set.append(request)
+        return SetVariablesResponse(key=len(self.set))
 
     async def ModifyProcessInstance(  # noqa: N802
         self, request: ModifyProcessInstanceRequest, context: Any

@@ -14,7 +14,9 @@ HEAVY = frozenset({"grpc", "pyzeebe", "lxml", "httpx", "opentelemetry.sdk", "aio
 LIBRARIES = {
     **dict.fromkeys(("demo", "up", "work", "api", "deploy", "relay"), HEAVY),
     **dict.fromkeys((f"claim {name}" for name in ("submit", "start", "protocol", "review")), HEAVY),
-    **dict.fromkeys((f"claim {name}" for name in ("retry-now", "cancel", "resolve", "bulk")), HEAVY),
+    **dict.fromkeys(
+        (f"claim {name}" for name in ("retry-now", "cancel", "deadline", "resolve", "bulk")), HEAVY
+    ),
     **dict.fromkeys(("payer resume", "payer probe", "dlq redrive"), HEAVY),
     "audit export": frozenset({"lxml"}),
     "keys rotate": frozenset({"lxml", "httpx"}),

@@ -23,6 +23,8 @@ TABLE = {
     P.WAKE_CLAIMS:            "-      -      x       x      x     -       -     -     -",
     P.CANCEL_CLAIMS:          "-      -      -       x      -     -       -     -     -",
     P.CORRECT_CLAIMS:         "-      x      x       x      -     -       -     -     -",
+    P.CHANGE_DEADLINES:       "-      -      x       x      -     -       -     -     -",
+    P.HOLD_CLAIMS:            "-      -      -       x      -     -       -     -     -",
     P.HANDLE_REVIEWS:         "-      x      x       x      x     -       -     -     -",
     P.DECIDE_REVIEWS:         "-      -      x       x      -     -       -     -     -",
     P.WRITE_OFF_CLAIMS:       "-      -      -       x      -     -       -     -     -",

@@ -16,7 +16,9 @@ FORM_BYTES, FORM_SECONDS = 64_000, 10.0
 FIELDS = 50
 UPLOAD_SECONDS, UPLOAD_SLACK = 60.0, 16_000
 MULTIPART = "multipart/form-data"
-FILE_FIELD = "file"
+FILE_FIELD, FILES_FIELD = "file", "files"
+UPLOADS_ROOM = 4
+"""Together, files of one form are no larger than so many of the largest."""
 CSRF_FIELD, CSRF_HEADER = "csrf", "x-csrf-token"
 URLENCODED = "application/x-www-form-urlencoded"
 _OWN_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*", re.ASCII)
@@ -48,6 +50,14 @@ class Upload:
     data: bytes = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class NamedUpload:
+    """One of several files, by the name it was handed in under."""
+
+    name: str
+    data: bytes = field(repr=False)
+
+
 async def read_upload(request: Request, most: int) -> Upload:
     """The fields of a form and its one file, which is kept in memory alone, and no larger than `most`."""
     _require_size(request, most + UPLOAD_SLACK, MULTIPART)
@@ -55,19 +65,42 @@ async def read_upload(request: Request, most: int) -> Upload:
         request.headers, request.stream(), max_files=1, max_fields=FIELDS, max_part_size=FORM_BYTES
     )
     parser.spool_max_size = most + UPLOAD_SLACK
-    try:
-        async with asyncio.timeout(UPLOAD_SECONDS):
-            form = await parser.parse()
-    except TimeoutError as slow:
-        raise HTTPException(408) from slow
-    except MultiPartException as broken:
-        raise HTTPException(400) from broken
+    form = await _parsed(parser)
     given = form.get(FILE_FIELD)
     data = await given.read() if isinstance(given, UploadFile) else b""
     await form.close()
     if len(data) > most:
         raise OversizeForm
     return Upload(_texts(form), data)
+
+
+async def read_uploads(
+    request: Request, most: int, files: int
+) -> tuple[Mapping[str, str], list[NamedUpload]]:
+    """The fields of a form and its files: each no larger than `most`, all together than a few of them."""
+    room = UPLOADS_ROOM * most + UPLOAD_SLACK
+    _require_size(request, room, MULTIPART)
+    parser = MultiPartParser(
+        request.headers, request.stream(), max_files=files, max_fields=FIELDS, max_part_size=FORM_BYTES
+    )
+    parser.spool_max_size = room
+    form = await _parsed(parser)
+    given = [one for one in form.getlist(FILES_FIELD) if isinstance(one, UploadFile) and one.filename]
+    found = [NamedUpload(one.filename or "", await one.read()) for one in given]
+    await form.close()
+    if any(len(one.data) > most for one in found):
+        raise OversizeForm
+    return _texts(form), found
+
+
+async def _parsed(parser: MultiPartParser) -> FormData:
+    try:
+        async with asyncio.timeout(UPLOAD_SECONDS):
+            return await parser.parse()
+    except TimeoutError as slow:
+        raise HTTPException(408) from slow
+    except MultiPartException as broken:
+        raise HTTPException(400) from broken
 
 
 def _require_size(request: Request, most: int, wanted: str) -> None:

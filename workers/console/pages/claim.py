@@ -21,16 +21,21 @@ from persistence.repositories.people import Person
 from persistence.store import Transaction
 from workers.claims.confirmation import Unfinished
 from workers.claims.finding import whether_at_payer
-from workers.console.pages import claim_review
+from workers.claims.places import Trace, element_of
+from workers.console.pages import claim_care, claim_review
 from workers.console.pages.visit import Visit, go, render, times_of
 from workers.console.views.claim_list import reason_of, title_of
 from workers.console.views.claim_story import Records, story
+from workers.console.views.next_retry import next_retry
 from workers.console.views.shapes import StateShape, StateView, Tone
 from workers.console.views.states import Circumstances, claim_state, is_at_risk
 from workers.console.views.today import RISK
+from workers.console.words import Words
 
 Order = Callable[[Visit, ClaimId, Attribution], Awaitable[None]]
-SAID = frozenset({"woken", "cancelled", "later", "refused", "no_reason"}) | claim_review.SAID
+SAID = (
+    frozenset({"woken", "cancelled", "later", "refused", "no_reason"}) | claim_review.SAID | claim_care.SAID
+)
 CANCELLABLE = (ClaimState.WAITING, ClaimState.IN_REVIEW)
 _SEALS = {
     SealState.WHOLE: (Tone.DONE, StateShape.CHECK),
@@ -50,16 +55,36 @@ class ShownClaim:
     where: AtPayer
     seal: SealState
     review: tuple[str, Sequence[Person]]
+    care: claim_care.Cared
 
 
 async def claim_page(visit: Visit) -> Response:
     """The claim; an id that nobody knows is a page that says so."""
+    known = await known_claim(visit)
+    return unknown_claim(visit) if known is None else render(visit, "claim.html", **shown(visit, known))
+
+
+async def claim_words(visit: Visit) -> Response:
+    """The claim with what its payer wrote in its own words; who looked, and why, is kept first."""
+    words = await claim_care.words_of_claim(visit)
+    if isinstance(words, Response):
+        return words
+    known = await known_claim(visit)
+    return (
+        unknown_claim(visit) if known is None else render(visit, "claim.html", **shown(visit, known, words))
+    )
+
+
+async def known_claim(visit: Visit) -> ShownClaim | None:
+    """The claim that the address names."""
     claim_id = visit.request.path_params["claim_id"]
     has_form = any(form.fits(claim_id) for form in ClaimIdForm)
-    known = await visit.console.store.look(lambda tx: _known(tx, claim_id)) if has_form else None
-    if known is None:
-        return render(visit, "error.html", 404, message="claim.unknown", status=404)
-    return render(visit, "claim.html", **_shown(visit, known))
+    return await visit.console.store.look(lambda tx: _known(tx, claim_id)) if has_form else None
+
+
+def unknown_claim(visit: Visit) -> Response:
+    """The page about a claim that nobody knows."""
+    return render(visit, "error.html", 404, message="claim.unknown", status=404)
 
 
 async def _known(tx: Transaction, claim_id: str) -> ShownClaim | None:
@@ -79,10 +104,24 @@ async def _known(tx: Transaction, claim_id: str) -> ShownClaim | None:
     where, seal = await whether_at_payer(tx, claim_id), await tx.audit.seal_of(claim_id)
     beside = Circumstances(payer.state if payer else None, teams.get(claim_id))
     review = await claim_review.look_at_review(tx, claim)
-    return ShownClaim(claim, beside, records, where, seal, review)
+    care = await claim_care.look_at_care(tx, claim_id)
+    return ShownClaim(claim, beside, records, where, seal, review, care)
 
 
-def _shown(visit: Visit, known: ShownClaim) -> dict[str, object]:
+def place_of(known: ShownClaim) -> str:
+    """The element of the model at which the claim stands."""
+    records = known.records
+    return element_of(known.claim, Trace(records.sends, records.decisions, records.journal))
+
+
+def place_name(element: str, words: Words) -> str:
+    """The element as people call it."""
+    name = f"place.{element}"
+    return words(name) if words.knows(name) else words("place.other")
+
+
+def shown(visit: Visit, known: ShownClaim, read: Sequence[claim_care.ReadWords] = ()) -> dict[str, object]:
+    """What the page says of the claim; with `read`, what others wrote about it."""
     claim, times, words = known.claim, times_of(visit), visit.words
     newest: StoredDecision | None = known.records.decisions[-1] if known.records.decisions else None
     said = visit.request.query_params.get("said", "")
@@ -103,9 +142,13 @@ def _shown(visit: Visit, known: ShownClaim) -> dict[str, object]:
         "may_wake": visit.may(Permission.WAKE_CLAIMS) and _may_be_woken(claim),
         "may_cancel": visit.may(Permission.CANCEL_CLAIMS) and _may_be_cancelled(claim),
         "is_at_payer": known.where is not AtPayer.NO,
+        "care": claim_care.care_parts(visit, claim, known.care, known.records.orders),
+        "read": read,
+        "place": place_name(place_of(known), words),
+        "chart": next_retry(claim, known.records, times) if known.beside.held_by is None else None,
         "review": claim_review.review_parts(visit, claim, known.where, known.review),
         "said": said if said in SAID else "",
-        "is_done": said in {"woken", "cancelled"} | claim_review.DONE,
+        "is_done": said in {"woken", "cancelled"} | claim_review.DONE | claim_care.DONE,
     }
 
 

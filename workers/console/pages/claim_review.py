@@ -87,7 +87,7 @@ async def resend_claim(visit: Visit) -> Response:
     """Send it again; what its payer may have, only by who says to have asked."""
     if await _is_to_ask_first(visit):
         return go(_path(visit), said="ask_first")
-    return await _done(visit, _deciding(visit, Verdict(ReviewDecision.RESEND)), "decided")
+    return await done_about(visit, _deciding(visit, Verdict(ReviewDecision.RESEND)), "decided")
 
 
 async def correct_claim(visit: Visit) -> Response:
@@ -98,7 +98,7 @@ async def correct_claim(visit: Visit) -> Response:
         return go(_path(visit), said="ask_first")
     verdict = Verdict(ReviewDecision.CORRECTED, file=visit.file or None)
     try:
-        return await _done(visit, _deciding(visit, verdict), "corrected")
+        return await done_about(visit, _deciding(visit, verdict), "corrected")
     except Refusal as refusal:
         return render(
             visit,
@@ -124,7 +124,7 @@ async def recover_protocol(visit: Visit) -> Response:
         return go(_path(visit), said="no_protocol")
     verdict = Verdict(ReviewDecision.PROTOCOL_RECOVERED, number or None, is_seen)
     try:
-        return await _done(visit, _deciding(visit, verdict), "recovered")
+        return await done_about(visit, _deciding(visit, verdict), "recovered")
     except NotNow:
         return go(_path(visit), said="not_now")
     except (ProtocolTrouble, LoteRefusedError):
@@ -135,7 +135,7 @@ async def write_off_claim(visit: Visit) -> Response:
     """End it for good; where two are asked for, the second confirms."""
     if visit.console.settings.write_off_by_two:
         return await _propose(visit)
-    return await _done(visit, _deciding(visit, Verdict(ReviewDecision.WRITE_OFF)), "written_off")
+    return await done_about(visit, _deciding(visit, Verdict(ReviewDecision.WRITE_OFF)), "written_off")
 
 
 async def assign_review(visit: Visit) -> Response:
@@ -148,12 +148,12 @@ async def assign_review(visit: Visit) -> Response:
     async def work(claim_id: ClaimId, given: Attribution) -> None:
         await visit.console.reviews.assign(claim_id, login, given)
 
-    return await _done(visit, work, "assigned", reason)
+    return await done_about(visit, work, "assigned", reason)
 
 
 async def note_claim(visit: Visit) -> Response:
     """Keep a note for colleagues."""
-    return await _done(visit, visit.console.reviews.note, "noted")
+    return await done_about(visit, visit.console.reviews.note, "noted")
 
 
 async def _propose(visit: Visit) -> Response:
@@ -181,7 +181,7 @@ def _path(visit: Visit) -> str:
     return f"/claims/{quote(visit.request.path_params['claim_id'])}"
 
 
-async def _done(visit: Visit, work: Work, done: str, why: str | None = None) -> Response:
+async def done_about(visit: Visit, work: Work, done: str, why: str | None = None) -> Response:
     """Carry it out, signed by who asks; and back to the claim, with what came of it."""
     path, text = _path(visit), visit.field("reason") if why is None else why
     given = attribution(visit.person.signature, text)

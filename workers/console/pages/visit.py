@@ -14,6 +14,8 @@ from persistence.repositories.people import Person
 from persistence.repositories.people_sessions import OpenSession
 from persistence.store import Store
 from workers.claims.bulk_desk import BulkDesk
+from workers.claims.corrected_files import HandedFile
+from workers.claims.deadlines import ClaimDeadlines
 from workers.claims.reviewing import ClaimReviews
 from workers.claims.steering import ClaimSteering
 from workers.config.console import ConsoleSettings
@@ -41,6 +43,7 @@ class Console:
     entrance: Entrance
     limits: LimitsByPayer
     steering: ClaimSteering
+    deadlines: ClaimDeadlines
     reviews: ClaimReviews
     bulk: BulkDesk
     payers: PayerSteering
@@ -60,6 +63,7 @@ class Visit:
     session: OpenSession | None = None
     form: Mapping[str, str] | None = None
     file: bytes = field(default=b"", repr=False)
+    files: tuple[HandedFile, ...] = ()
 
     @property
     def person(self) -> Person:

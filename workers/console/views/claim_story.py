@@ -7,6 +7,7 @@ from datetime import datetime
 from domain.backoff import BackoffCalculation
 from domain.breaker import ASKED_TO_WAIT, MAINTENANCE, OWN_PACE
 from domain.claim import ClaimId, ClaimIdForm
+from domain.deadline_changes import DeadlineChange, read_change
 from domain.decision import Cause, RetryRequest, scheduled
 from domain.policy import Policy
 from domain.reviews import ReviewReason
@@ -124,12 +125,27 @@ def _sends(sends: Iterable[AttemptRow], times: Times) -> Iterator[StoryLine]:
 def _orders(orders: Iterable[KeptOrder], times: Times) -> Iterator[StoryLine]:
     for order in orders:
         if order.at:
-            known = f"order_of.{order.action.replace(' ', '_')}"
             words = times.words
-            what = words(known) if words.knows(known) else words("order_of.other")
-            mark = StateView(Tone.MOVING, StateShape.PERSON, what)
+            mark = StateView(Tone.MOVING, StateShape.PERSON, _ordered(order, times))
             text = words("order_by", by=order.ordered_by, reason=order.reason)
             yield StoryLine(order.at, times.at(order.at), mark, text)
+
+
+def _ordered(order: KeptOrder, times: Times) -> str:
+    """What somebody asked for."""
+    if change := read_change(order.action):
+        return change_sentence(change, times)
+    known = f"order_of.{order.action.replace(' ', '_')}"
+    return times.words(known) if times.words.knows(known) else times.words("order_of.other")
+
+
+def change_sentence(change: DeadlineChange, times: Times) -> str:
+    """Another deadline, and the one before."""
+    after, before = (
+        times.at(one).text if one else times.words("today.no_deadline")
+        for one in (change.after, change.before)
+    )
+    return times.words("care.deadline_changed", after=after, before=before)
 
 
 def _decisions(records: Records, times: Times) -> Iterator[StoryLine]:
@@ -166,7 +182,7 @@ def _end_mark(decision: StoredDecision, words: Words) -> StateView:
 
 def _formula(decision: StoredDecision, policy: Policy | None, words: Words) -> str:
     """How the wait came about, reckoned again from the policy it was made with; nothing without that."""
-    backoff = None if policy is None else _reckoned(decision, policy)
+    backoff = None if policy is None else reckoned(decision, policy)
     if policy is None or backoff is None:
         return ""
     drawn = f"{backoff.fraction:.2f}".replace(".", words.point)
@@ -184,7 +200,8 @@ def _formula(decision: StoredDecision, policy: Policy | None, words: Words) -> s
     return f"{said}{moved}"
 
 
-def _reckoned(decision: StoredDecision, policy: Policy) -> BackoffCalculation | None:
+def reckoned(decision: StoredDecision, policy: Policy) -> BackoffCalculation | None:
+    """The wait of a decision, reckoned again."""
     form = ClaimIdForm.CLM if ClaimIdForm.CLM.fits(decision.claim_id) else ClaimIdForm.REFERENCE
     request = RetryRequest(
         ClaimId(decision.claim_id, form), "", None, decision.retry_count, deadline=decision.deadline

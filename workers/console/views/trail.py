@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from domain.deadline_changes import read_change
 from persistence.audit.chain import AuditEvent
 from persistence.audit.claim_seal import JudgedEvent, SealState
 from persistence.audit.event_data import event_data
@@ -121,5 +122,7 @@ def action_name(action: str, words: Words) -> str:
         f"did.{'_'.join((*parts[:1], *parts[-1:]))}",
         *(f"did.{'_'.join(parts[:n])}" for n in (2, 1)),
     ]
+    if read_change(action):
+        return words("order_of.deadline")
     names = [f"order_of.{plain}", f"payer_order.{plain}", *beginnings]
     return next((words(name) for name in names if words.knows(name)), words("order_of.other"))

@@ -27,6 +27,7 @@ from workers.console.access.people import PeopleDesk
 from workers.console.pages.visit import Console
 from workers.console.routes import console_app
 from workers.mail.redrive_runs import RedriveRuns
+from workers.policy.following import following
 from workers.runtime.loop_watch import watched_loop
 from workers.upkeep.payer_steering import PayerSteering
 
@@ -113,6 +114,7 @@ async def serve_console_alone(app: App, tell: Callable[[str], None]) -> None:
     with stop_on_signal() as stop:
         async with (
             watched_loop(app.listener),
+            following(app.follower),
             probed(app.settings.probes, api_probes(app)),
             serving_console(app) as served,
         ):

@@ -15,7 +15,7 @@ from persistence.repositories.people import NewPerson
 from workers.app.composition import App
 from workers.app.http_server import Place, PortError, serving
 from workers.app.probes import probed
-from workers.app.reviewing import bulk_desk, bulk_runner, claim_reviews
+from workers.app.reviewing import bulk_desk, bulk_runner, claim_reviews, policy_room
 from workers.app.serving import api_probes, stop_on_signal
 from workers.claims.steering import ClaimSteering
 from workers.config.cluster import connection_from
@@ -61,6 +61,7 @@ def console_of(app: App) -> Console:
         payers=PayerSteering(app.store, app.payer_limits, app.waker(), app.clock),
         mail=app.mail.queue,
         redrives=RedriveRuns(),
+        policies=policy_room(app),
     )
 
 
@@ -76,6 +77,7 @@ async def serving_console(app: App) -> AsyncIterator[Served]:
             yield Served(address, console)
         finally:
             await console.redrives.close()
+            await console.policies.runs.close()
     log.info("console_stopped")
 
 

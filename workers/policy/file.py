@@ -74,6 +74,8 @@ def parse_policy(text: str) -> Policy:
         return build_policy(PolicyFile.model_validate(tomllib.loads(text)))
     except tomllib.TOMLDecodeError as error:
         raise InvalidPolicy(f"not a TOML file: {error}") from error
+    except RecursionError as error:
+        raise InvalidPolicy("not a policy file: its values are nested too deeply") from error
     except ValidationError as error:
         raise InvalidPolicy(*(_line(problem) for problem in error.errors())) from error
 

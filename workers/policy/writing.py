@@ -14,7 +14,7 @@ def read_tree(text: str) -> Tree:
 
 
 def changed(text: str, changes: Mapping[str, object]) -> str:
-    """The text of a file with some values replaced, each named by its path (`limits.max_retries`).
+    """The text of a file with some values replaced, each named by its place (`limits.max_retries`).
 
     Comments are lost: what is written is the content alone.
     """

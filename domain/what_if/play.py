@@ -167,7 +167,8 @@ class PayerPlay:
     def _send(self, story: ClaimStory, at: datetime) -> None:
         claim_id = story.claim.claim_id
         self.waits.pop(claim_id, None)
-        given = self.memory.answer(claim_id, at)
+        if (given := self.memory.answer(claim_id, at)) is None:
+            return  # it goes on, and nobody knows how
         story.sends.append(at)
         story.unsure += given.is_unsure
         self.under_way[claim_id] = given.result

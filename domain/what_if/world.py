@@ -9,7 +9,7 @@ from statistics import median_low
 
 from domain.payer_answers import is_processed
 from domain.submission import Accepted, AnswerLost, Failed, Settled
-from domain.what_if.history import PastClaim, PastSend
+from domain.what_if.history import Ending, PastClaim, PastSend
 
 TAKEN = Accepted("played")
 """The answer to a claim that was only ever sent during outages: nothing speaks against it."""
@@ -77,6 +77,7 @@ class PayerMemory:
 
     outages: Sequence[OutageEpisode]
     usual: timedelta
+    not_over: frozenset[str]
     _own: Mapping[str, Sequence[PastSend]]
     _given: dict[str, int] = field(default_factory=lambda: defaultdict(int))
 
@@ -86,17 +87,18 @@ class PayerMemory:
         sends = [send for claim in claims for send in claim.sends]
         usual = median_low(send.lasted for send in sends) if sends else timedelta()
         own = {claim.claim_id: [one for one in claim.sends if not is_outage(one.result)] for claim in claims}
-        return cls(episodes(sends), usual, own)
+        not_over = frozenset(claim.claim_id for claim in claims if claim.real.ending is Ending.RUNNING)
+        return cls(episodes(sends), usual, not_over, own)
 
-    def answer(self, claim_id: str, at: datetime) -> GivenAnswer:
-        """What a send of a claim at a moment comes to."""
+    def answer(self, claim_id: str, at: datetime) -> GivenAnswer | None:
+        """What a send of a claim at a moment comes to; None where its story really is not over."""
         outage = self._outage(at)
         unsure = outage is not None and outage.is_unsure(at)
         if outage and outage.covers(at):
             return GivenAnswer(outage.answer, self.usual, unsure)
         own, place = self._own[claim_id], self._given[claim_id]
         if place >= len(own):
-            return self._beyond(own)
+            return None if own and claim_id in self.not_over else self._beyond(own)
         self._given[claim_id] += 1
         known = own[place].result
         return GivenAnswer(known or TAKEN, own[place].lasted, unsure or known is None)

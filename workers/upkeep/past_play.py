@@ -51,7 +51,7 @@ def holds(moves: Sequence[PayerMove]) -> Iterator[PayerHold]:
 def past_claim(claim: ClaimOnRecord) -> PastClaim:
     """A claim's first round: what came after a person decided about it is another."""
     end = next((one for one in claim.decided if one.given_up), None)
-    sends = [send for send in claim.sends if end is None or send.started_at < end.at]
+    sends = [send for send in claim.sends if end is None or send.started_at <= end.at]
     return PastClaim(
         claim_id=claim.claim_id,
         payer_id=claim.payer_id,

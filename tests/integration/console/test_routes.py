@@ -17,6 +17,7 @@ NAMED = {"claim_id": "CLM-1-1", "payer_id:path": "p", "outbox_id": "o", "login":
     "kpi": "exhausted",
     "kind": "failures",
     "first": "2026-01-01",
+    "run": "1",
 }
 
 

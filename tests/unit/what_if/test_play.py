@@ -63,6 +63,14 @@ def test_what_is_a_claims_own_failure_comes_in_the_order_it_came() -> None:
     assert played.sends[-1] < later(hours=1)
 
 
+def test_a_claim_that_is_really_not_over_is_played_no_further_than_it_is_known() -> None:
+    sends = [sent(NOW, SLOW), sent(later(hours=3), SLOW)]
+    going_on = one(history(past(1, sends, ending=Ending.RUNNING)), rules())
+    assert (going_on.ending, len(going_on.sends)) == (Ending.RUNNING, 2)
+    given_up = one(history(past(1, sends, ending=Ending.RETRIES)), rules())
+    assert (given_up.ending, len(given_up.sends), given_up.unsure) == (Ending.RETRIES, 6, 4)
+
+
 def test_a_permanent_error_ends_the_first_round_and_a_list_that_calls_it_transient_does_not() -> None:
     stored = history(past(1, [sent(NOW, REFUSED)], ending=Ending.PERMANENT))
     assert one(stored, rules()).ending is Ending.PERMANENT

@@ -93,8 +93,8 @@ async def try_numbers(visit: Visit) -> Response:
     found = await visit.console.policies.desk.in_force()
     try:
         changes, tried = _changes(visit, found), _tried(visit)
-        version = {"version": visit.field("version").strip()}
-        text = changed(found.text, version | changes) if changes else found.text
+        version = visit.field("version").strip()
+        text = changed(found.text, {**changes, "version": version}) if changes else found.text
         return await _begun(visit, found, text, tried)
     except UnreadableNumber as wrong:
         return _form(visit, found, Refused(field=wrong.name))

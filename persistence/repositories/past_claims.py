@@ -42,7 +42,7 @@ class DecisionOnRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimOnRecord:
+class SentClaim:
     """A claim, its sends and what was decided about it, oldest first."""
 
     claim_id: str
@@ -61,12 +61,12 @@ class PastClaims:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def newest(self, limit: int) -> Sequence[ClaimOnRecord]:
+    async def newest(self, limit: int) -> Sequence[SentClaim]:
         """Those that came last, oldest first."""
         names = ("claim_id", "payer_id", "state", "created_at", "updated_at", "deadline")
         query = select(*(claims.c[name] for name in names)).order_by(claims.c.created_at.desc()).limit(limit)
         rows = (await self._connection.execute(query)).all()
-        found: list[ClaimOnRecord] = []
+        found: list[SentClaim] = []
         for page in _pages(rows[::-1]):
             ids = [row.claim_id for row in page]
             sends, decided = await self._sends(ids), await self._decisions(ids)
@@ -99,8 +99,6 @@ def _pages(rows: Sequence[Row[Any]]) -> Iterator[Sequence[Row[Any]]]:
     return (rows[first : first + AT_ONCE] for first in range(0, len(rows), AT_ONCE))
 
 
-def _claim(
-    row: Row[Any], sends: Sequence[SendOnRecord], decided: Sequence[DecisionOnRecord]
-) -> ClaimOnRecord:
+def _claim(row: Row[Any], sends: Sequence[SendOnRecord], decided: Sequence[DecisionOnRecord]) -> SentClaim:
     values = dict(row._mapping) | {"state": ClaimState(row.state)}
-    return ClaimOnRecord(**values, sends=tuple(sends), decided=tuple(decided))
+    return SentClaim(**values, sends=tuple(sends), decided=tuple(decided))

@@ -10,7 +10,7 @@ from domain.kpis.rounds import GivenUp
 from domain.payer_status import PayerState
 from domain.submission import AccessDenied, AnswerLost, Failed
 from domain.what_if.history import Ending, PayerHold
-from persistence.repositories.past_claims import ClaimOnRecord, DecisionOnRecord, SendOnRecord
+from persistence.repositories.past_claims import DecisionOnRecord, SendOnRecord, SentClaim
 from persistence.repositories.payer_traffic import PayerMove
 from persistence.store import Store
 from tests.support.builders import NOW, POLICY, later
@@ -68,8 +68,8 @@ async def test_a_pace_is_tried_without_a_policy(store: Store) -> None:
     assert (trial.now.peak and trial.now.peak.sends, trial.then.peak and trial.then.peak.sends) == (10, 2)
 
 
-def record(*sends: SendOnRecord, **more: object) -> ClaimOnRecord:
-    known = ClaimOnRecord("CLM-R-1", "p", ClaimState.FAILED, NOW, later(hours=9), None, sends)
+def record(*sends: SendOnRecord, **more: object) -> SentClaim:
+    known = SentClaim("CLM-R-1", "p", ClaimState.FAILED, NOW, later(hours=9), None, sends)
     return replace(known, **more)  # type: ignore[arg-type]
 
 

@@ -87,7 +87,10 @@ def diff_command(
     old: Annotated[Path, typer.Argument(help="The policy file before.")],
     new: Annotated[Path | None, typer.Argument(help="The file after; without it the packaged one.")] = None,
 ) -> None:
-    """Say what changes from one policy to another: waits, classes of words and codes. Exit 1: they differ."""
+    """Say what changes from one policy to another: waits, classes of words and codes.
+
+    Exit 1: they differ.
+    """
     with one_line_errors():
         changes = diff(load_policy(old), load_policy(new))
     if not changes:

@@ -17,7 +17,7 @@ from domain.submission import (
 )
 from domain.what_if.history import Ending, PastClaim, PastSend, PayerHold, PlayedClaim, StoredHistory
 from gateways.tiss.faults import failure
-from persistence.repositories.past_claims import ClaimOnRecord, DecisionOnRecord, SendOnRecord
+from persistence.repositories.past_claims import DecisionOnRecord, SendOnRecord, SentClaim
 from persistence.repositories.payer_traffic import PayerMove
 from persistence.store import Transaction
 
@@ -48,7 +48,7 @@ def holds(moves: Sequence[PayerMove]) -> Iterator[PayerHold]:
     yield from (PayerHold(payer_id, start) for payer_id, start in begun.items())
 
 
-def past_claim(claim: ClaimOnRecord) -> PastClaim:
+def past_claim(claim: SentClaim) -> PastClaim:
     """A claim's first round: what came after a person decided about it is another."""
     end = next((one for one in claim.decided if one.given_up), None)
     sends = [send for send in claim.sends if end is None or send.started_at <= end.at]
@@ -100,11 +100,11 @@ def _speaks_of_outage(code: str | None) -> bool:
     return isinstance(meant, Failed | AnswerLost) and meant.payer_down
 
 
-def _is_cancelled(claim: ClaimOnRecord) -> bool:
+def _is_cancelled(claim: SentClaim) -> bool:
     return claim.state is ClaimState.CANCELLED
 
 
-def _real(claim: ClaimOnRecord, sends: Sequence[SendOnRecord], end: DecisionOnRecord | None) -> PlayedClaim:
+def _real(claim: SentClaim, sends: Sequence[SendOnRecord], end: DecisionOnRecord | None) -> PlayedClaim:
     first, taken = (claim.decided[0] if claim.decided else None), next(filter(_is_taken, sends), None)
     ending, ended_at = _ending(claim, taken, end)
     return PlayedClaim(
@@ -119,7 +119,7 @@ def _real(claim: ClaimOnRecord, sends: Sequence[SendOnRecord], end: DecisionOnRe
 
 
 def _ending(
-    claim: ClaimOnRecord, taken: SendOnRecord | None, end: DecisionOnRecord | None
+    claim: SentClaim, taken: SendOnRecord | None, end: DecisionOnRecord | None
 ) -> tuple[Ending, datetime | None]:
     if taken:
         return (Ending.RECOVERED if claim.decided else Ending.AT_ONCE), taken.finished_at

@@ -10,7 +10,7 @@ from tests.browser.visitor import NARROW, WIDE, Looks, Visitor, Visitors
 from workers.console.guard import Page
 from workers.console.routes import PAGES
 
-PARTS = re.compile(r"\{|\.csv$|^/login/link$|^/reviews/do/")
+PARTS = re.compile(r"\{|\.(csv|toml)$|^/login/link$|^/reviews/do/")
 """No pages of their own: what is of one claim or group, a file, and what needs a token."""
 LISTED = [page for page in PAGES if page.method == "GET" and not page.renews and not PARTS.search(page.path)]
 LOOKS = [

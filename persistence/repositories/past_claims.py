@@ -64,7 +64,8 @@ class PastClaims:
     async def newest(self, limit: int) -> Sequence[SentClaim]:
         """Those that came last, oldest first."""
         names = ("claim_id", "payer_id", "state", "created_at", "updated_at", "deadline")
-        query = select(*(claims.c[name] for name in names)).order_by(claims.c.created_at.desc()).limit(limit)
+        order = (claims.c.created_at.desc(), claims.c.claim_id)
+        query = select(*(claims.c[name] for name in names)).order_by(*order).limit(limit)
         rows = (await self._connection.execute(query)).all()
         found: list[SentClaim] = []
         for page in _pages(rows[::-1]):

@@ -317,6 +317,9 @@ READ_IN_ORDER = {
     "incidents as a whole": {"ix_claims_incident"},
     "orders going on": {"ix_bulk_orders_state", "bulk_orders", "pk_bulk_orders"},
     "newest orders about many": {"bulk_orders", "pk_bulk_orders"},
+    "newest adoption": {"adopted_policies", "pk_adopted_policies"},
+    "policy in force": {"adopted_policies", "pk_adopted_policies"},
+    "claims to play": {"ix_claims_created_at"},
     "remove who has which review": {"review_assignees"},  # so narrow that a few pages hold all of them
     "claims on incidents": {"ix_claims_incident"},
     "list on incidents, first page": {"ix_claims_incident"},

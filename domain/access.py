@@ -52,6 +52,8 @@ class Permission(StrEnum):
     SEE_REPORTS = "see_reports"
     SEE_AUDIT = "see_audit"
     MANAGE_PEOPLE = "manage_people"
+    TRY_POLICY = "try_policy"
+    ADOPT_POLICY = "adopt_policy"
 
 
 _EVERYBODY = frozenset({Permission.OWN_ACCOUNT})
@@ -78,6 +80,8 @@ MAY: Mapping[Role, frozenset[Permission]] = MappingProxyType(
             Permission.HOLD_CLAIMS,
             Permission.WRITE_OFF_CLAIMS,
             Permission.SEE_REPORTS,
+            Permission.TRY_POLICY,
+            Permission.ADOPT_POLICY,
         },
         Role.OPERATIONS: _WATCHES
         | {
@@ -88,8 +92,9 @@ MAY: Mapping[Role, frozenset[Permission]] = MappingProxyType(
             Permission.STEER_PAYERS,
             Permission.STEER_MAIL,
             Permission.READ_MAIL,
+            Permission.TRY_POLICY,
         },
-        Role.QUALITY: _WATCHES | {Permission.EXPORT_WORK, Permission.SEE_REPORTS},
+        Role.QUALITY: _WATCHES | {Permission.EXPORT_WORK, Permission.SEE_REPORTS, Permission.TRY_POLICY},
         Role.AUDITOR: _EVERYBODY | {Permission.SEE_AUDIT},
         Role.ADMIN: _WATCHES | {Permission.MANAGE_PEOPLE},
         Role.INTAKE: _WATCHES | {Permission.HAND_IN_CLAIMS},

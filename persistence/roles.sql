@@ -24,7 +24,7 @@ GRANT USAGE ON SCHEMA public TO reenvio_workers, reenvio_retention;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO reenvio_workers;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO reenvio_workers;
 REVOKE UPDATE, DELETE ON audit_events, audit_anchors, policies, retry_decisions, claim_events FROM reenvio_workers;
-REVOKE UPDATE, DELETE ON operator_orders FROM reenvio_workers;
+REVOKE UPDATE, DELETE ON operator_orders, adopted_policies FROM reenvio_workers;
 GRANT UPDATE (refused_at) ON operator_orders TO reenvio_workers;
 REVOKE DELETE ON claims, submission_attempts, reviews, notices, mails, outbox, first_rounds, bulk_orders, bulk_items
   FROM reenvio_workers;

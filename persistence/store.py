@@ -35,6 +35,7 @@ from persistence.database.trouble import (
 from persistence.database.watch import Access, Watch, unwatched
 from persistence.decision_log import DecisionLog
 from persistence.export import Export
+from persistence.repositories.adopted_policies import AdoptedPolicies
 from persistence.repositories.attempts import Attempts
 from persistence.repositories.begun_sends import BegunSends
 from persistence.repositories.bulk_orders import BulkOrders
@@ -63,6 +64,7 @@ from persistence.repositories.mails import Mails
 from persistence.repositories.operator_orders import OperatorOrders
 from persistence.repositories.outbox import Outbox
 from persistence.repositories.overview import Overview
+from persistence.repositories.past_claims import PastClaims
 from persistence.repositories.payer_traffic import PayerTraffic
 from persistence.repositories.payers import Payers
 from persistence.repositories.payloads import Payloads
@@ -104,6 +106,7 @@ class Transaction:
         self.anchors = Anchors(connection, seals)
         self.audit = Audit(connection, seals)
         self.notes = Notes(self.audit)
+        self.adopted_policies = AdoptedPolicies(connection, self.notes)
         self.attempts = Attempts(connection, self.notes)
         self.audit_keys = KeyNeeds(connection, seals)
         self.begun_sends = BegunSends(connection)
@@ -137,6 +140,7 @@ class Transaction:
         self.orders = OperatorOrders(connection, self.notes)
         self.outbox = Outbox(connection)
         self.overview = Overview(connection)
+        self.past_claims = PastClaims(connection)
         self.payer_traffic = PayerTraffic(connection)
         self.payers = Payers(connection)
         self.payloads = Payloads(connection)

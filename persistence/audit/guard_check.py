@@ -7,7 +7,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from persistence.tables import audit_permits
 
-TABLES = ("audit_events", "audit_anchors", "policies")
+TABLES = ("audit_events", "audit_anchors", "policies", "adopted_policies")
 GUARDS = {"postgresql": ("append_only", "no_truncate"), "sqlite": ("no_update", "no_delete")}
 TRIGGERS = {
     "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled IN ('O', 'A')",

@@ -10,6 +10,7 @@ from sqlalchemy import and_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.policy import Policy
+from persistence.audit.adoption_check import AdoptionCheck
 from persistence.audit.anchor_check import AnchorCheck, checked, is_pruned
 from persistence.audit.anchors import Anchor, Anchors, span
 from persistence.audit.beginning_check import BeginningCheck
@@ -21,6 +22,7 @@ from persistence.audit.earlier_rules import bounds_problem, is_of_earlier_rules
 from persistence.audit.event_data import event_data
 from persistence.audit.events import Audit
 from persistence.audit.guard_check import open_gaps
+from persistence.audit.notes import Notes
 from persistence.audit.order_check import OrderCheck
 from persistence.audit.seal_check import SealCheck
 from persistence.audit.seals import UNSEALED, Seals
@@ -89,13 +91,15 @@ class Verification:
         check = checked(anchors, self._seals, now)
         pruned_until = max((span(a.day)[1] for a in anchors if is_pruned(a, now)), default=BEGINNING)
         begun = check.beginning.anchored_at if check.beginning else BEGINNING
-        orders = OrderCheck(max(begun, pruned_until))
+        since = max(begun, pruned_until)
+        orders, adoptions = OrderCheck(since), AdoptionCheck(since)
         parts = (
             self._gaps(),
-            self._wrong_chains(check, pruned_until, orders),
+            self._wrong_chains(check, pruned_until, (orders, adoptions)),
             self._wrong_orders(orders, now),
+            self._wrong_adoptions(adoptions, now),
             self._missing(pruned_until),
-            self._missing_deeds(max(begun, pruned_until)),
+            self._missing_deeds(since),
             self._wrong_beginning(check, beginning),
             self._wrong_anchors(check),
             self._against(kept, check),
@@ -117,12 +121,17 @@ class Verification:
         async for where, what in orders.problems(self._connection, now):
             yield AuditProblem(where, what)
 
+    async def _wrong_adoptions(self, adoptions: AdoptionCheck, now: datetime) -> AsyncIterator[AuditProblem]:
+        async for where, what in adoptions.problems(self._connection, Notes(self._audit), now):
+            yield AuditProblem(where, what)
+
     async def _wrong_chains(
-        self, check: AnchorCheck, pruned_until: datetime, orders: OrderCheck
+        self, check: AnchorCheck, pruned_until: datetime, gathering: tuple[OrderCheck | AdoptionCheck, ...]
     ) -> AsyncIterator[AuditProblem]:
         seals = SealCheck(self._seals, check)
         async for chain in self._chains():
-            orders.see(chain)
+            for one in gathering:
+                one.see(chain)
             for problem in chain_problems(chain, pruned_until):
                 yield problem
             for where, what in seals.problems(chain):

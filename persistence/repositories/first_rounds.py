@@ -197,7 +197,7 @@ def _recovery(taken: TakenSend, known: _OpenRound | None) -> Recovery | None:
 def _first_round(
     claim_id: str, payer_id: str | None, decided: Sequence[Row[Any]], sent: Sequence[Row[Any]]
 ) -> FirstRound:
-    first, end = decided[0], first_end([DecidedFailure(row.decided_at, _given_up(row)) for row in decided])
+    first, end = decided[0], first_end([DecidedFailure(row.decided_at, given_up_of(row)) for row in decided])
     ended_at, taken = end.at if end else None, _first_taken(claim_id, sent)
     return FirstRound(
         claim_id=claim_id,
@@ -210,7 +210,7 @@ def _first_round(
     )
 
 
-def _given_up(row: Row[Any]) -> GivenUp | None:
+def given_up_of(row: Row[Any]) -> GivenUp | None:
     """Why a decision ended the retries; rows of earlier versions have no cause."""
     if row.should_retry:
         return None

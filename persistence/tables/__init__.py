@@ -1,5 +1,6 @@
 """The tables; every name and constraint is explicit, so that migrations can speak of them."""
 
+from persistence.tables.adoptions import adopted_policies
 from persistence.tables.audit import audit_anchors, audit_events, audit_permits, policies
 from persistence.tables.base import metadata
 from persistence.tables.bulk_orders import bulk_items, bulk_orders, review_assignees
@@ -27,6 +28,7 @@ from persistence.tables.standing import standing_still
 from persistence.tables.upkeep import upkeep_runs
 
 __all__ = [
+    "adopted_policies",
     "audit_anchors",
     "audit_events",
     "audit_permits",

@@ -23,7 +23,7 @@ from workers.console.words import LANGUAGES
 
 EVERYONE = "everyone"
 NEITHER = re.compile(r"\.(csv|bpmn|toml)$|^/login/provider")
-"""A file is no page, and what only leads to a provider and back is none.
+"""A file is no page, and what only leads to a provider and back is none."""
 SHOWN = [page for page in PAGES if page.method == "GET" and not page.renews and not NEITHER.search(page.path)]
 
 

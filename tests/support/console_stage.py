@@ -33,6 +33,7 @@ from workers.claims.protocols import Protocols
 from workers.claims.reviewing import ClaimReviews
 from workers.claims.steering import ClaimSteering
 from workers.config.console import ConsoleSettings
+from workers.config.idempotency import IdempotencySettings
 from workers.console.access.entrance import Entrance
 from workers.console.access.passwords import Passwords
 from workers.console.access.people import PeopleDesk
@@ -43,7 +44,11 @@ from workers.mail.queueing import MailQueue
 from workers.mail.redrive_runs import RedriveRuns
 from workers.payers.limits import LimitsByPayer
 from workers.payers.waking import Waker
+from workers.policy import PolicySource
 from workers.upkeep.payer_steering import PayerSteering
+from workers.upkeep.policy_desk import PolicyDesk
+from workers.upkeep.policy_trials import PolicyTrials
+from workers.upkeep.trial_runs import PolicyRoom, TrialRuns
 
 PASSWORD = "correct horse battery"
 ZONE = ZoneInfo("America/Sao_Paulo")
@@ -131,9 +136,16 @@ def console_stage(
         payers=PayerSteering(store, limits, Waker(store, limits), clock),
         mail=MailQueue(store, CIPHER, engine.publish, "company-1"),
         redrives=RedriveRuns(),
+        policies=policy_room(store, limits, clock),
         provider=provider_entrance(entrance, given),
     )
     return ConsoleStage(console, clock, engine)
+
+
+def policy_room(store: Store, limits: LimitsByPayer, clock: HandClock) -> PolicyRoom:
+    """Policies on a store, the packaged one where none was adopted."""
+    desk, trials = PolicyDesk(store, PolicySource(), clock), PolicyTrials(store, clock, limits)
+    return PolicyRoom(desk, trials, TrialRuns(), IdempotencySettings())
 
 
 def _reviews(store: Store, engine: ZeebeCommands, around: Outside, clock: HandClock) -> ClaimReviews:

@@ -15,6 +15,7 @@ from workers.app.probes import probed
 from workers.app.serving import api_probes, serve, stop_on_signal
 from workers.config.intake import ApiSettings
 from workers.payers.orders import Orders
+from workers.policy.following import following
 from workers.runtime.loop_watch import watched_loop
 
 log = structlog.get_logger(__name__)
@@ -51,6 +52,7 @@ async def serve_api_alone(app: App) -> None:
     with stop_on_signal() as stop:
         async with (
             watched_loop(app.listener),
+            following(app.follower),
             probed(app.settings.probes, api_probes(app)),
             serving_api(app, app.settings.api, stop.is_set),
         ):

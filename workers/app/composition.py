@@ -52,6 +52,7 @@ from workers.payers.places import Places
 from workers.payers.practice import practice_payer, require_payers
 from workers.payers.waking import Waker, by_message
 from workers.policy import PolicySource
+from workers.policy.following import PolicyFollower
 from workers.runtime.events import JobTaken, Listener, RuntimeEvent
 from workers.runtime.gate import Gate
 from workers.runtime.handler import JobHandler
@@ -79,6 +80,7 @@ class App:
     payer: PayerGateway
     channels: Mapping[str, PayerChannel]
     policy: PolicySource
+    follower: PolicyFollower
     cipher: Cipher
     payer_limits: LimitsByPayer
     keys: KeyWatch
@@ -140,7 +142,6 @@ class App:
 async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
     """Open the payers' lines, the database, the channel to the engine and what stands on them."""
     policy, practice = PolicySource(settings.policy_file), practice_payer(settings.payers)
-    terms = intake_terms(settings, policy.current().zone)
     async with (
         opened_tracing(settings.telemetry) as tracing,
         _open_lines(settings, tracing) as channels,
@@ -154,6 +155,9 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
         metering = job_metering(settings, channels, policy.current().catalog)
         store = opened.sealed_with(seals_of(cipher)).watched_by(both(tracing.watch, metering.watch))
         await begin_trail(settings, store)
+        follower = PolicyFollower(store, policy)
+        await follower.look()
+        terms = intake_terms(settings, policy.current().zone)
         clock = clock_of(cluster, settings, store)
         observe = all_of(tracing.observe, metering.observe, log_observation)
         ground = MailGround(store, clock, cipher, tracing.mail(mail_gateway), commands.publish, observe)
@@ -170,6 +174,7 @@ async def running(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
             payer=practice or gateway_to(channels, store, clock),
             channels=channels,
             policy=policy,
+            follower=follower,
             cipher=cipher,
             payer_limits=limits_by_payer({name: channel.settings for name, channel in channels.items()}),
             keys=KeyWatch(store, cipher),
@@ -199,9 +204,12 @@ async def sealing(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
 
 @asynccontextmanager
 async def working(settings: Settings, cluster: Cluster) -> AsyncIterator[App]:
-    """Like `sealing` for every worker: not with a key under another's id either."""
+    """Like `sealing` for every worker: not with a key under another's id either, nor by a policy that is
+    not the one in force.
+    """
     async with sealing(settings, cluster) as app:
         await app.keys.start()
+        await app.follower.begin()
         yield app
 
 

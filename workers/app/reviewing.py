@@ -6,6 +6,9 @@ from workers.claims.bulk_runner import BulkRunner
 from workers.claims.incidents import StuckClaims
 from workers.claims.protocols import Protocols
 from workers.claims.reviewing import ClaimReviews
+from workers.upkeep.policy_desk import PolicyDesk
+from workers.upkeep.policy_trials import PolicyTrials
+from workers.upkeep.trial_runs import PolicyRoom, TrialRuns
 
 
 def claim_reviews(app: App) -> ClaimReviews:
@@ -22,3 +25,10 @@ def bulk_desk(app: App) -> BulkDesk:
 def bulk_runner(app: App) -> BulkRunner:
     """Carries them out."""
     return BulkRunner(app.store, claim_reviews(app), StuckClaims(app.store, app.commands), app.clock)
+
+
+def policy_room(app: App) -> PolicyRoom:
+    """Shows, tries and adopts policies."""
+    desk = PolicyDesk(app.store, app.policy, app.clock)
+    trials = PolicyTrials(app.store, app.clock, app.payer_limits)
+    return PolicyRoom(desk, trials, TrialRuns(), app.settings.idempotency)

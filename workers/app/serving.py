@@ -25,6 +25,7 @@ from workers.app.telemetry.metering import Metering
 from workers.config.settings import Settings
 from workers.mail.tenants import TenantNotes, tenants_noted
 from workers.policy import PolicySource
+from workers.policy.following import following
 from workers.runtime import cancellation
 from workers.runtime.loop_watch import watched_loop
 from workers.runtime.timings import Backoff
@@ -43,6 +44,7 @@ async def serve(app: App, only: frozenset[JobType], stop: asyncio.Event) -> None
     worker, settings = app.worker(only), app.settings
     async with AsyncExitStack() as stack:
         stack.enter_context(reload_on_hangup(app.policy))
+        await stack.enter_async_context(following(app.follower))
         await stack.enter_async_context(watched_loop(app.listener))
         app.metering.metrics.gauges.add(readiness([answered(worker.health), *_checks(app)]))
         await stack.enter_async_context(measured(app))
@@ -124,7 +126,7 @@ def reload_on_hangup(policy: PolicySource) -> Iterator[None]:
 
     def on_hangup() -> None:
         try:
-            log.info("policy_reloaded", version=policy.reload().label)
+            log.info("policy_reloaded", version=policy.reload().label, in_force=policy.current().label)
         except InvalidPolicy as refused:
             log.error("policy_refused", why=str(refused))  # noqa: TRY400  # the reason, not the stack
 

@@ -61,7 +61,10 @@ TABLE = {
         "Carry events to the message queue until SIGINT or SIGTERM; or send again what it has lost.",
     ),
     "events": Entry("workers.cli.events:events_app", "The events on the stream: their types and schemas."),
-    "policy": Entry("workers.cli.policy:policy_app", "Show, check, compare and draw retry policies."),
+    "policy": Entry(
+        "workers.cli.policy:policy_app",
+        "Show, check, compare, draw, try and adopt retry policies.",
+    ),
     "engine": Entry("workers.cli.engine:engine_app", "The embedded Zeebe broker."),
     "simulate-payer": Entry(
         "workers.cli.simulate:simulate_payer",

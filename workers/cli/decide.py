@@ -15,8 +15,8 @@ from domain.durations import YEARS, read_duration
 from domain.errors import DomainError, InvalidInput
 from domain.outputs import error_code, iso_time
 from domain.policy import Policy
+from workers.cli.in_force import policy_here
 from workers.cli.output import tell
-from workers.policy import load_policy
 from workers.policy.ruling import Question, Ruling, outcome_of, rule
 from workers.policy.tools.explain import explain
 from workers.runtime.outcome import Complete, Throw
@@ -36,7 +36,7 @@ def decide_command(
     payer: Annotated[str | None, typer.Option(help="Apply this payer's own settings.")] = None,
     header: Annotated[list[str] | None, typer.Option(help="Task header NAME=VALUE; repeatable.")] = None,
     now: Annotated[str | None, typer.Option(help="Decide as if it were this time (ISO 8601).")] = None,
-    policy: Annotated[Path | None, typer.Option(envvar="POLICY_FILE", help="Policy file.")] = None,
+    policy: Annotated[Path | None, typer.Option(help="Policy file; without it the one in force.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the process variables.")] = False,
 ) -> None:
     """Decide on one failed submission and explain it. Exit 0: retry; 3: BPMN error; 2: rejected input."""
@@ -48,13 +48,15 @@ def decide_command(
         "lastSubmissionTime": last_submission_time,
     }
     try:
-        loaded = load_policy(policy)
-        chosen = loaded.under(profile) if profile else loaded
+        here = policy_here(policy)
+        chosen = here.policy.under(profile) if profile else here.policy
         moment = _time(now, chosen)
         question = Question(variables | _due(deadline, moment), _headers(header or []), payer)
         ruling = rule(question, chosen, moment)
     except DomainError as problem:
         raise typer.Exit(_reject(problem, as_json=as_json)) from None
+    if here.told:
+        tell(here.told, err=True)
     if payer and payer not in chosen.payers:
         tell("The policy has no settings of its own for that payer: those for all apply.", err=True)
     print_it = _print_json if as_json else _print_why

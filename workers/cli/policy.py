@@ -1,4 +1,4 @@
-"""`reenvio policy`: show, check, compare and draw retry policies."""
+"""`reenvio policy`: show, check, compare, draw, try and adopt retry policies."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from domain.errors import InvalidPolicy
+from workers.cli.lazy import Entry, lazy_app
 from workers.cli.output import tell
 from workers.config.settings import read_idempotency_settings
 from workers.policy import load_policy
@@ -20,8 +21,39 @@ from workers.policy.tools.terminal import advice_list, change_table, policy_tabl
 EXIT_FOUND = 1
 EXIT_REJECTED = 2
 
-policy_app = typer.Typer(
-    no_args_is_help=True, help="Show, check, compare and draw retry policies.", add_completion=False
+policy_app = lazy_app(
+    "Show, check, compare, draw, try and adopt retry policies.",
+    {
+        "show": Entry(
+            "workers.cli.policy:show_command",
+            "Read the policy aloud: limits, schedule, words and codes, payers.",
+        ),
+        "lint": Entry(
+            "workers.cli.policy:lint_command",
+            "Say what is wrong (exit 2) or unwise (exit 0, or 1 with --strict) about the policy.",
+        ),
+        "diff": Entry(
+            "workers.cli.policy:diff_command",
+            "Say what changes from one policy to another: waits, classes of words and codes.",
+        ),
+        "plot": Entry(
+            "workers.cli.policy:plot_command",
+            "Draw the schedule against outages: in the terminal, and as SVG with --output.",
+        ),
+        "what-if": Entry(
+            "workers.cli.policy_trial:what_if",
+            "Play the stored claims by another policy, beside the one in force; nothing is changed.",
+        ),
+        "adopt": Entry(
+            "workers.cli.policy_orders:adopt",
+            "Bring a policy into force in every process, on record with who and why.",
+        ),
+        "undo": Entry("workers.cli.policy_orders:undo", "Bring the policy before back into force."),
+        "history": Entry(
+            "workers.cli.policy_orders:history",
+            "Which policy is in force, and who adopted what, when and why.",
+        ),
+    },
 )
 
 PolicyPath = Annotated[
@@ -29,20 +61,18 @@ PolicyPath = Annotated[
 ]
 
 
-@policy_app.command("show")
 def show_command(file: PolicyPath = None) -> None:
     """Read the policy aloud: limits, schedule, words and codes, payers."""
-    with _one_line_errors():
+    with one_line_errors():
         Console().print(policy_tables(load_policy(file)))
 
 
-@policy_app.command("lint")
 def lint_command(
     file: PolicyPath = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 when anything is unwise.")] = False,
 ) -> None:
-    """Say what is wrong (exit 2) or unwise (exit 0, or 1 with --strict) about the policy, with numbers."""
-    with _one_line_errors():
+    """Say what is wrong (exit 2) or unwise (exit 0, or 1 with --strict) about the policy."""
+    with one_line_errors():
         policy = load_policy(file)
     advice = lint(policy, read_idempotency_settings())
     if not advice:
@@ -53,13 +83,15 @@ def lint_command(
     raise typer.Exit(EXIT_FOUND if strict else 0)
 
 
-@policy_app.command("diff")
 def diff_command(
     old: Annotated[Path, typer.Argument(help="The policy file before.")],
     new: Annotated[Path | None, typer.Argument(help="The file after; without it the packaged one.")] = None,
 ) -> None:
-    """Say what changes from one policy to another: waits, classes of words and codes. Exit 1: they differ."""
-    with _one_line_errors():
+    """Say what changes from one policy to another: waits, classes of words and codes.
+
+    Exit 1: they differ.
+    """
+    with one_line_errors():
         changes = diff(load_policy(old), load_policy(new))
     if not changes:
         tell("No difference.")
@@ -68,13 +100,12 @@ def diff_command(
     raise typer.Exit(EXIT_FOUND)
 
 
-@policy_app.command("plot")
 def plot_command(
     file: PolicyPath = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write an SVG picture here.")] = None,
 ) -> None:
     """Draw the schedule against outages: in the terminal, and as SVG with --output."""
-    with _one_line_errors():
+    with one_line_errors():
         policy = load_policy(file)
     Console().print(schedule(policy))
     if output:
@@ -91,7 +122,8 @@ def _write(path: Path, text: str) -> None:
 
 
 @contextmanager
-def _one_line_errors() -> Iterator[None]:
+def one_line_errors() -> Iterator[None]:
+    """A policy that is not valid ends the command, each problem on a line."""
     try:
         yield
     except InvalidPolicy as error:

@@ -129,6 +129,11 @@ def read_settings() -> Settings:
     return _checked(Environment(GeneralSettings)() | topics | {"environment": dict(os.environ)})
 
 
+def read_general_settings() -> Settings:
+    """What belongs to no topic alone: a decision is explained whatever else is set wrong."""
+    return _checked(Environment(GeneralSettings)())
+
+
 def read_engine_settings() -> EngineSettings:
     """The embedded engine's alone: it is stopped whatever else is set wrong."""
     return _checked({"engine": Environment(EngineSettings)()}).engine

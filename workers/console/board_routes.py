@@ -1,4 +1,4 @@
-"""The routes of the boards: payers, mail, indicators, reports, people, audit."""
+"""The routes of the boards: payers, mail, indicators, reports, people, audit, policy."""
 
 from domain.access import Permission
 from workers.console.guard import Page
@@ -30,6 +30,15 @@ from workers.console.pages.people import (
     give_password,
     people_page,
     person_page,
+)
+from workers.console.pages.policy import compare_page, policy_file, policy_page, undo_policy
+from workers.console.pages.policy_trial import (
+    adopt_policy,
+    trial_form,
+    trial_page,
+    trial_part,
+    try_file,
+    try_numbers,
 )
 from workers.console.pages.reports import one_report, reports_page
 
@@ -64,4 +73,14 @@ BOARD_PAGES = (
     Page("POST", "/people/{login}/link", give_link, Permission.MANAGE_PEOPLE),
     Page("GET", "/audit", audit_page, Permission.SEE_AUDIT),
     Page("GET", "/audit/trail", trail_page, Permission.SEE_AUDIT),
+    Page("GET", "/policy", policy_page, Permission.SEE_WORK),
+    Page("GET", "/policy.toml", policy_file, Permission.SEE_WORK),
+    Page("GET", "/policy/compare", compare_page, Permission.SEE_WORK),
+    Page("POST", "/policy/undo", undo_policy, Permission.ADOPT_POLICY),
+    Page("GET", "/policy/what-if", trial_form, Permission.TRY_POLICY),
+    Page("POST", "/policy/what-if", try_numbers, Permission.TRY_POLICY),
+    Page("POST", "/policy/what-if/file", try_file, Permission.TRY_POLICY, takes_file=True),
+    Page("GET", "/policy/what-if/{run}", trial_page, Permission.TRY_POLICY),
+    Page("GET", "/policy/what-if/{run}/live", trial_part, Permission.TRY_POLICY, renews=True),
+    Page("POST", "/policy/what-if/{run}/adopt", adopt_policy, Permission.ADOPT_POLICY),
 )

@@ -15,7 +15,7 @@ from persistence.repositories.people import NewPerson
 from workers.app.composition import App
 from workers.app.http_server import Place, PortError, serving
 from workers.app.probes import probed
-from workers.app.reviewing import bulk_desk, bulk_runner, claim_reviews
+from workers.app.reviewing import bulk_desk, bulk_runner, claim_reviews, policy_room
 from workers.app.serving import api_probes, stop_on_signal
 from workers.claims.deadlines import ClaimDeadlines
 from workers.claims.steering import ClaimSteering
@@ -29,6 +29,7 @@ from workers.console.access.provider_entrance import provider_entrance
 from workers.console.pages.visit import Console
 from workers.console.routes import console_app
 from workers.mail.redrive_runs import RedriveRuns
+from workers.policy.following import following
 from workers.runtime.loop_watch import watched_loop
 from workers.upkeep.payer_steering import PayerSteering
 
@@ -63,6 +64,7 @@ def console_of(app: App) -> Console:
         payers=PayerSteering(app.store, app.payer_limits, app.waker(), app.clock),
         mail=app.mail.queue,
         redrives=RedriveRuns(),
+        policies=policy_room(app),
         provider=provider_entrance(entrance, settings),
     )
 
@@ -79,6 +81,7 @@ async def serving_console(app: App) -> AsyncIterator[Served]:
             yield Served(address, console)
         finally:
             await console.redrives.close()
+            await console.policies.runs.close()
     log.info("console_stopped")
 
 
@@ -117,6 +120,7 @@ async def serve_console_alone(app: App, tell: Callable[[str], None]) -> None:
     with stop_on_signal() as stop:
         async with (
             watched_loop(app.listener),
+            following(app.follower),
             probed(app.settings.probes, api_probes(app)),
             serving_console(app) as served,
         ):

@@ -33,6 +33,7 @@ SPECIAL: Mapping[str, Callable[[int], object]] = {
     "kpi_snapshots.frequency": lambda n: "week" if n % 2 else "day",
     "bulk_orders.state": lambda n: "DONE" if n % 100 else "RUNNING",
     "bulk_orders.action": lambda _: "RESEND",
+    "adopted_policies.kind": lambda _: "ADOPTED",
     "bulk_items.bulk_id": lambda n: n // 20,
     "bulk_items.state": lambda n: "DONE" if n % 100 else "PENDING",
     "bulk_items.why": lambda _: None,

@@ -25,6 +25,7 @@ NAMED = {
     "kpi": "exhausted",
     "kind": "failures",
     "first": "2026-01-01",
+    "run": "1",
 }
 
 

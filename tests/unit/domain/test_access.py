@@ -36,6 +36,8 @@ TABLE = {
     P.SEE_REPORTS:            "-      -      -       x      -     x       -     -     -",
     P.SEE_AUDIT:              "-      -      -       -      -     -       x     -     -",
     P.MANAGE_PEOPLE:          "-      -      -       -      -     -       -     x     -",
+    P.TRY_POLICY:             "-      -      -       x      x     x       -     -     -",
+    P.ADOPT_POLICY:           "-      -      -       x      -     -       -     -     -",
 }  # fmt: skip
 CASES = [
     (role, permission, sign == "x")

@@ -21,7 +21,8 @@ ISSUE = (
 
 
 def run(*arguments: str, **env: str) -> Result:
-    return CliRunner().invoke(APP, [*arguments], env={"COLUMNS": "200", **env})
+    nowhere = {"REENVIO_HOME": "/nowhere", "DATABASE_URL": None}
+    return CliRunner().invoke(APP, [*arguments], env={"COLUMNS": "200", **nowhere, **env})
 
 
 def test_json_of_a_retry_under_rn_bil_004() -> None:

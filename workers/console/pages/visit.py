@@ -28,6 +28,7 @@ from workers.mail.queueing import MailQueue
 from workers.mail.redrive_runs import RedriveRuns
 from workers.payers.limits import LimitsByPayer
 from workers.upkeep.payer_steering import PayerSteering
+from workers.upkeep.trial_runs import PolicyRoom
 
 SESSION_COOKIE, FORM_COOKIE = "reenvio_session", "reenvio_form"
 
@@ -49,6 +50,7 @@ class Console:
     payers: PayerSteering
     mail: MailQueue
     redrives: RedriveRuns
+    policies: PolicyRoom
     provider: ProviderEntrance | None = None
 
 

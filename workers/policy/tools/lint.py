@@ -219,10 +219,11 @@ def _deadline(policy: Policy) -> Iterator[Advice]:
 
 
 def _overlaps(policy: Policy) -> Iterator[Advice]:
-    entries = [(category, word) for category in policy.catalog.categories for word in category.words]
-    for category, word in entries:
-        for other, longer in entries:
-            if category.permanent != other.permanent and entry_key(word) in entry_key(longer):
+    categories = policy.catalog.categories
+    entries = [(category, word, entry_key(word)) for category in categories for word in category.words]
+    for category, word, key in entries:
+        for other, longer, other_key in entries:
+            if category.permanent != other.permanent and key in other_key:
                 yield _overlap(category, word, other, longer)
 
 

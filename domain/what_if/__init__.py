@@ -1,0 +1,1 @@
+"""What would have happened: stored claims played again through the decision and the breaker."""

@@ -8,8 +8,8 @@ from starlette.routing import Route
 
 from domain.access import Permission
 from domain.bulk_orders import NEEDS, BulkAction
-from workers.config.oidc import BACK_PATH
 from workers.claims.corrected_files import FILES_MOST
+from workers.config.oidc import BACK_PATH
 from workers.console.board_routes import BOARD_PAGES
 from workers.console.errors import Surprises, handlers_of
 from workers.console.guard import Page, guarded

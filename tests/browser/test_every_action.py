@@ -74,7 +74,7 @@ async def stopped(stage: Live, kind: int, state: ClaimState = ClaimState.IN_REVI
 
 async def clean(visitor: Visitor) -> None:
     """Nobody is kept out, nothing broke, and no word is ours alone."""
-    assert [*await visitor.barriers(), *await visitor.leftovers(), *visitor.troubles()] == []
+    assert [*await visitor.leftovers(), *await visitor.barriers(), *visitor.troubles()] == []
 
 
 async def test_a_claim_that_waits_is_sent_now(stage: Live, people: People) -> None:

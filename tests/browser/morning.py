@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from domain.access import Permission, Role
 from domain.bulk_orders import BulkAction
@@ -16,10 +17,15 @@ from tests.support.builders import NOW
 from tests.support.console_scene import CARD, COAST, NORTH, SOUTH, ConsoleScene
 from tests.support.console_stage import ConsoleStage
 from tests.support.mails import keep_dead
+from tests.support.waiting import eventually
 from workers.claims.bulk_desk import BulkWish, Signer
 from workers.console.guard import Page
 from workers.console.routes import PAGES
 from workers.console.words import LANGUAGES
+from workers.policy import parse_policy
+from workers.policy.writing import changed
+from workers.upkeep.policy_trials import CLAIMS_MOST, Proposal, TriedLimits
+from workers.upkeep.trial_runs import TrialRun
 
 EVERYONE = "everyone"
 NEITHER = re.compile(r"\.(csv|bpmn|toml)$|^/login/provider")
@@ -74,6 +80,8 @@ async def told(stage: ConsoleStage) -> Morning:
             "/login/link": (f"/login/link?token={token}",),
             "/claims": ("/claims", "/claims?state=waiting&text=9", "/claims?text=nothing-like-it"),
             "/claims/{claim_id:path}": claims,
+            "/claims/{claim_id}/process": (f"/claims/{waiting}/process",),
+            "/policy/what-if/{run}": (f"/policy/what-if/{await _tried(stage)}",),
             "/payers/{payer_id:path}": (f"/payers/{SOUTH}", f"/payers/{COAST}"),
             "/letters/{outbox_id}": (f"/letters/{letter}",),
             "/indicators/{kpi}": tuple(f"/indicators/{one.name}?unit=day&day=2026-01-11" for one in KPIS[:2]),
@@ -95,7 +103,24 @@ def _of_groups(bulk_id: int) -> dict[str, tuple[str, ...]]:
         "/reviews": ("/reviews?team=all", "/reviews?team=OPERATIONS"),
         "/reviews/group": (f"/reviews/group?payer={COAST}", "/reviews/group?reason=INCIDENT"),
         "/reviews/bulk/{bulk_id}": (f"/reviews/bulk/{bulk_id}",),
+        "/reviews/correct-files": (f"/reviews/correct-files?payer={COAST}",),
     }
+
+
+async def _tried(stage: ConsoleStage) -> int:
+    """The number of a what-if that is over: one retry less."""
+    room = stage.console.policies
+    found = await room.desk.in_force()
+    text = changed(found.text, {"limits.max_retries": 4, "version": "tried"})
+    proposal = Proposal(found.policy, parse_policy(text), TriedLimits())
+    run = TrialRun("Rui (rui, console)", NOW, proposal, text, found.mark)
+    number = room.runs.begin(run, partial(room.trials.run, proposal, CLAIMS_MOST))
+    await eventually(partial(_is_over, run))
+    return number
+
+
+async def _is_over(run: TrialRun) -> bool:
+    return run.is_over
 
 
 async def _ordered(stage: ConsoleStage) -> int:

@@ -22,6 +22,8 @@ COLUMNS: dict[str, frozenset[Permission]] = {
     ),
     "notices' content": frozenset({Permission.READ_MAIL}),
     "payers' words": frozenset({Permission.READ_PAYERS_WORDS}),
+    "tries policies": frozenset({Permission.TRY_POLICY}),
+    "adopts policies": frozenset({Permission.ADOPT_POLICY}),
     "reports": frozenset({Permission.SEE_REPORTS}),
     "audit": frozenset({Permission.SEE_AUDIT}),
     "people": frozenset({Permission.MANAGE_PEOPLE}),

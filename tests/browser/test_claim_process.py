@@ -2,8 +2,8 @@
 
 import pytest
 
-from domain.access import Role
 from domain.claim_state import ClaimState
+from tests.browser.morning import everyone
 from tests.browser.visitor import NARROW, WIDE, Looks, Visitors
 from workers.claims.places import ELEMENT_OF
 
@@ -14,7 +14,7 @@ LINK = "https://bpmn.io"
 @pytest.fixture
 async def waiting_claim(visitors: Visitors) -> str:
     """The address of a claim that waits for its time."""
-    async with visitors.somebody(Role.VIEWER) as visitor:
+    async with visitors.somebody(everyone("pt")) as visitor:
         await visitor.go("/claims?state=waiting")
         address = await visitor.page.get_attribute("[data-row] a", "href")
     assert address
@@ -29,7 +29,7 @@ async def waiting_claim(visitors: Visitors) -> str:
 async def test_the_place_is_drawn_told_and_reached_by_the_keyboard(
     visitors: Visitors, waiting_claim: str, looks: Looks
 ) -> None:
-    async with visitors.somebody(Role.VIEWER, looks) as visitor:
+    async with visitors.somebody(everyone(looks.language), looks) as visitor:
         page = visitor.page
         await visitor.go(f"{waiting_claim}/process")
         await page.wait_for_selector("[data-drawn]")
@@ -55,7 +55,7 @@ async def test_the_place_is_drawn_told_and_reached_by_the_keyboard(
 
 
 async def test_the_viewer_is_loaded_on_no_other_page(visitors: Visitors, waiting_claim: str) -> None:
-    async with visitors.somebody(Role.VIEWER) as visitor:
+    async with visitors.somebody(everyone("pt")) as visitor:
         asked: list[str] = []
         visitor.page.on("request", lambda request: asked.append(request.url))
         await visitor.go(waiting_claim)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateways.zeebe import engine
-from tests.support.broker import any_ports
+from tests.support.broker import QUICK, READY_SECONDS, any_ports
 from tests.support.own_broker import own_broker
 from workers.config.settings import read_settings
 
@@ -40,6 +40,7 @@ def own_config(prometheus: str, tmp_path: Path) -> engine.EngineConfig:
     return engine.EngineConfig(
         home=tmp_path / "engine",
         cache=read_settings().engine.config().cache,
+        settings=QUICK,
         ports=any_ports(),
-        ready_seconds=300,
+        ready_seconds=READY_SECONDS,
     )

@@ -13,7 +13,7 @@ from persistence.database.engine import open_database
 from persistence.store import Store
 from tests.browser.morning import Morning, told
 from tests.browser.visitor import ARGUMENTS, Visitors
-from tests.support.broker import any_ports
+from tests.support.broker import QUICK, any_ports
 from tests.support.console_stage import ConsoleStage, console_stage
 from tests.support.databases import SEALS, Postgres
 from workers.app.http_server import Place, serving
@@ -69,7 +69,9 @@ def engine_config(tmp_path_factory: pytest.TempPathFactory) -> engine.EngineConf
     """An engine home of the module's own."""
     shared = read_settings().engine.config()
     home: Path = tmp_path_factory.mktemp("engine")
-    return engine.EngineConfig(home=home, cache=shared.cache, ports=any_ports(), ready_seconds=READY_SECONDS)
+    return engine.EngineConfig(
+        home=home, cache=shared.cache, settings=QUICK, ports=any_ports(), ready_seconds=READY_SECONDS
+    )
 
 
 @pytest.fixture(scope="module")

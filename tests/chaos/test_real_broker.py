@@ -21,6 +21,7 @@ from gateways.zeebe.connection import Plaintext
 from tests.chaos.arena import until
 from tests.chaos.effects import Effects
 from tests.chaos.worker_process import TYPE
+from tests.support.broker import QUICK, READY_SECONDS
 from tests.support.models import one_task
 from workers.config.settings import read_settings
 
@@ -34,7 +35,12 @@ class Broker:
     """A broker of this test's own, killed and started again on its data and its ports."""
 
     def __init__(self, home: Path) -> None:
-        self._config = engine.EngineConfig(home=home, cache=read_settings().engine.config().cache)
+        self._config = engine.EngineConfig(
+            home=home,
+            cache=read_settings().engine.config().cache,
+            settings=QUICK,
+            ready_seconds=READY_SECONDS,
+        )
         self._running = engine.start(self._config, engine.SilentReporter())
         urls = (self._running.grpc_address, self._running.rest_url, self._running.management_url)
         ports = engine.FixedPorts(*(int(url.rsplit(":", 1)[1]) for url in urls))

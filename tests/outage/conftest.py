@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateways.zeebe import engine
-from tests.support.broker import any_ports
+from tests.support.broker import READY_SECONDS, any_ports
 from tests.support.own_broker import own_broker
 from workers.config.settings import read_settings
 
@@ -16,5 +16,8 @@ __all__ = ["own_broker"]
 def own_config(tmp_path: Path) -> engine.EngineConfig:
     """A home of the test's own, with the shared cache of distributions."""
     return engine.EngineConfig(
-        home=tmp_path / "engine", cache=read_settings().engine.config().cache, ports=any_ports()
+        home=tmp_path / "engine",
+        cache=read_settings().engine.config().cache,
+        ports=any_ports(),
+        ready_seconds=READY_SECONDS,
     )

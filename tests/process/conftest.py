@@ -11,7 +11,7 @@ from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url
 from tests.process.records import EXPORTER, Records
 from tests.process.stage import Payers, Stage
-from tests.support.broker import any_ports
+from tests.support.broker import QUICK, any_ports
 from tests.support.own_broker import own_broker
 from workers.app.cluster import embedded
 from workers.app.composition import running
@@ -33,7 +33,11 @@ def broker_config(tmp_path_factory: pytest.TempPathFactory) -> engine.EngineConf
     shared = read_settings().engine.config()
     home = tmp_path_factory.mktemp("engine")
     return engine.EngineConfig(
-        home=home, cache=shared.cache, settings=EXPORTER, ports=any_ports(), ready_seconds=READY_SECONDS
+        home=home,
+        cache=shared.cache,
+        settings=EXPORTER | QUICK,
+        ports=any_ports(),
+        ready_seconds=READY_SECONDS,
     )
 
 

@@ -19,6 +19,8 @@ from workers.config.settings import read_settings
 LOOK_SECONDS = 0.1
 READY_SECONDS = 600.0
 JOB_EVENTS = "zeebe_job_events_total"
+QUICK = {"JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1"}
+"""For a broker that lives for minutes: its Java's second compiler takes more than it gives back."""
 
 
 class StalledError(Exception):

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from gateways.clock import WallClock
-from persistence.database.engine import PoolLimits, open_database, sqlite_url
+from persistence.database.engine import PoolLimits, close_database, open_database, sqlite_url
 from persistence.database.trouble import DatabaseError, has_waited, may_pass
 from persistence.store import Store
 from tests.support.database_cable import Cable
@@ -41,7 +41,7 @@ async def opened(url: str, limits: PoolLimits) -> AsyncIterator[AsyncEngine]:
     try:
         yield engine
     finally:
-        await engine.dispose()
+        await close_database(engine)
 
 
 @pytest.fixture

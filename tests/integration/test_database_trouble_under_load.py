@@ -12,7 +12,7 @@ from sqlalchemy import event, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from bpmn.names import JobType
-from persistence.database.engine import PoolLimits, open_database, sqlite_url
+from persistence.database.engine import PoolLimits, close_database, open_database, sqlite_url
 from persistence.migrations import migrate
 from persistence.store import BELIEVED_SECONDS, Store
 from tests.support.builders import NOW, draft
@@ -55,7 +55,7 @@ async def opened(url: str, limits: PoolLimits = PoolLimits()) -> AsyncIterator[A
     try:
         yield engine
     finally:
-        await engine.dispose()
+        await close_database(engine)
 
 
 @asynccontextmanager

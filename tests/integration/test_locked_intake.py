@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from persistence.database.engine import PoolLimits, open_database
+from persistence.database.engine import PoolLimits, close_database, open_database
 from persistence.database.trouble import DatabaseError
 from persistence.store import Store
 from tests.support.databases import SEALS
@@ -27,7 +27,7 @@ async def stage(url: str, tmp_path: Path) -> AsyncIterator[IntakeStage]:
     engine = open_database(url, SHORT)
     async with intake_stage(Store(engine, SEALS), tmp_path) as opened:
         yield opened
-    await engine.dispose()
+    await close_database(engine)
 
 
 async def test_a_file_is_taken_in_when_its_payer_was_held_for_longer_than_a_job_waits(

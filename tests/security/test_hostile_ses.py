@@ -81,7 +81,7 @@ async def test_a_yes_in_no_language_of_ses_is_no_proof_that_nothing_left(body: s
 
 @pytest.mark.parametrize(
     ("status", "error"),
-    [("502 Bad Gateway", ""), ("400 No", "x" * 5_000), ("500 No", "\u00e9"), ("403 No", "AccessDenied")],
+    [("502 Bad Gateway", ""), ("400 No", "x" * 5_000), ("500 No", "\u00e9")],
 )
 async def test_an_odd_error_is_tried_again(status: str, error: str) -> None:
     answer = saying(f"HTTP/1.1 {status}", f"x-amzn-ErrorType: {error}", body="<html>no</html>")
@@ -90,6 +90,14 @@ async def test_an_odd_error_is_tried_again(status: str, error: str) -> None:
     assert isinstance(result, MailNotSent)
     assert result.failure.kind is FailureKind.RETRYABLE
     assert len(result.failure.code) <= 64
+
+
+async def test_refused_access_is_ours_to_mend_whatever_the_page_says() -> None:
+    answer = saying("HTTP/1.1 403 No", "x-amzn-ErrorType: AccessDenied", body="<html>no</html>")
+    async with line_to(answer) as line:
+        result = await line.send(MAIL)
+    assert isinstance(result, MailNotSent)
+    assert result.failure.kind is FailureKind.OURS
 
 
 @pytest.mark.parametrize("code", ["Cpf52998224725", "x52998224725", "", "A B", "a@b.c", "\x1b[31m"])

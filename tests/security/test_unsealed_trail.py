@@ -12,6 +12,7 @@ from typer import Context
 from typer.core import TyperGroup
 from typer.main import get_command
 
+import workers.policy
 from gateways.clock import WallClock
 from gateways.zeebe.connection import Plaintext
 from persistence.store import Store
@@ -25,6 +26,7 @@ from workers.config.settings import Settings
 NOBODY = "127.0.0.1:1"
 CLAIM = "CLM-001-1234567890"
 WHY = ("--reason", "a test")
+DEFAULT_POLICY = Path(workers.policy.__file__).with_name("default.toml")
 NEITHER_SENDS_NOR_TAKES_IN = [
     ("work", "--only", "retry-submission-backoff"),
     ("work", "--only", "apply-retention", "--only", "anchor-audit"),
@@ -45,6 +47,8 @@ ORDERS: list[tuple[str, ...]] = [
     ("payer", "probe", *WHY),
     ("payer", "resume", "p", *WHY),
     ("payer", "trip", "p", *WHY),
+    ("policy", "adopt", str(DEFAULT_POLICY), *WHY, "--yes"),
+    ("policy", "undo", *WHY, "--yes"),
     ("retention", "hold", CLAIM, *WHY),
     ("retention", "release", CLAIM, *WHY, "--yes"),
     ("retention", "run", *WHY, "--yes"),

@@ -15,7 +15,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from persistence.audit.seals import seals_of
-from persistence.database.engine import open_database, sqlite_url
+from persistence.database.engine import close_database, open_database, sqlite_url
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.migrations import migrate
 from persistence.store import Store
@@ -89,7 +89,7 @@ async def postgres(postgres_url: str) -> AsyncIterator[Postgres]:
     server = Postgres(postgres_url, f"reenvio_template_{os.getpid()}")
     engine = open_database(await server.create(server.template))
     await prepare(engine)
-    await engine.dispose()
+    await close_database(engine)
     yield server
     await server.drop(server.template)
 
@@ -131,7 +131,7 @@ async def url(
 async def _create(file: Path) -> None:
     engine = open_database(sqlite_url(file))
     await prepare(engine)
-    await engine.dispose()
+    await close_database(engine)
 
 
 async def prepare(engine: AsyncEngine) -> None:
@@ -146,7 +146,7 @@ async def database(url: str) -> AsyncIterator[AsyncEngine]:
     """The test's database, open."""
     engine = open_database(url)
     yield engine
-    await engine.dispose()
+    await close_database(engine)
 
 
 @pytest.fixture

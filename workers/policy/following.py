@@ -60,6 +60,7 @@ class PolicyFollower:
     store: Store
     source: PolicySource
     _seen: int | None = None
+    _adoption: int | None = None
     _trouble: str | None = None
 
     async def begin(self) -> None:
@@ -69,10 +70,13 @@ class PolicyFollower:
             self._take(newest)
 
     async def run(self, look_seconds: float = LOOK_SECONDS) -> None:
-        """Look again and again until cancelled."""
+        """Tell what is in force, now and whenever it changes, until cancelled."""
         while True:
-            await asyncio.sleep(look_seconds)
-            await self.look()
+            tell_in_force(self.source, self._adoption)
+            told = self._seen
+            while self._seen == told:
+                await asyncio.sleep(look_seconds)
+                await self.look()
 
     async def look(self) -> None:
         """Follow what is new; whatever is wrong, the policy in force stays."""
@@ -89,7 +93,7 @@ class PolicyFollower:
     def _take(self, newest: KeptAdoption | None) -> None:
         self.source.follow(policy_of(newest) if newest else None)
         self._seen = newest.adoption_id if newest else OWN_POLICY
-        tell_in_force(self.source, self._seen if newest and newest.document else None)
+        self._adoption = self._seen if newest and newest.document else None
 
     def _tell(self, trouble: str) -> None:
         if trouble != self._trouble:

@@ -1,6 +1,7 @@
 """Mail whose process got lost, never began or stands on an incident: started again, or dead after its day."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import structlog
@@ -32,6 +33,7 @@ async def _let_processes_end(died: Sequence[Mail], nudges: Nudges) -> None:
         if mail.last_job is None or mail.last_job.place is None:
             continue
         try:
-            await nudges.job(mail.last_job)
+            # incident or not: a dead mail sends nothing when its task begins anew
+            await nudges.job(replace(mail.last_job, rests=True))
         except Trouble as refused:
             log.info("mail_process_not_ended", outbox_id=mail.outbox_id, why=str(refused))

@@ -12,8 +12,6 @@ from workers.console.pages.visit import Visit, render, times_of
 from workers.console.views.claim_list import title_of
 from workers.console.views.states import claim_state
 
-SHORT = "private, max-age=300"
-
 
 async def process_page(visit: Visit) -> Response:
     """The place by our own records; the drawing needs a script, the words do not."""
@@ -38,7 +36,7 @@ async def process_page(visit: Visit) -> Response:
 async def process_model(_visit: Visit) -> Response:
     """The model as it is deployed with this version."""
     path = model_path(ProcessId.SUB_06)
-    return FileResponse(path, media_type="application/xml", headers={"Cache-Control": SHORT})
+    return FileResponse(path, media_type="application/xml")
 
 
 @cache

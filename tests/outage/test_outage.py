@@ -12,9 +12,11 @@ from tests.outage.run import through_the_outage
 from tests.outage.table import unmet
 
 SMALL = Plan(claims=120, outage=timedelta(minutes=40), per_minute=60)
+PATIENCE_SECONDS = 900
 
 
 @pytest.mark.long
+@pytest.mark.timeout(PATIENCE_SECONDS)
 async def test_with_the_breaker_all_are_recovered_with_few_sends_and_no_herd(
     own_broker: engine.RunningEngine, tmp_path: Path
 ) -> None:
@@ -23,6 +25,7 @@ async def test_with_the_breaker_all_are_recovered_with_few_sends_and_no_herd(
 
 
 @pytest.mark.long
+@pytest.mark.timeout(PATIENCE_SECONDS)
 async def test_with_the_plain_rule_each_claim_calls_a_payer_that_is_out(
     own_broker: engine.RunningEngine, tmp_path: Path
 ) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +18,7 @@ from gateways.zeebe import engine
 from persistence.encryption.keys import made_cipher
 from persistence.repositories.people import NewPerson
 from tests.browser.visitor import login_of
+from tests.support.at_work import at_work
 from tests.support.console_stage import PASSWORD
 from tests.support.payers_file import payers_file
 from tests.support.tiss_samples import PAYER, file_bytes, file_text
@@ -33,6 +34,7 @@ from workers.config.settings import PayerFiles, Settings
 from workers.console.access.people import PeopleDesk
 from workers.console.serving import serving_console
 from workers.console.words import LANGUAGES
+from workers.runtime.beside import beside
 
 STEERED = {"pt": "888881", "en": "888882"}
 """Payers that people steer: nobody else's claims wait for them."""
@@ -84,13 +86,8 @@ class Live:
                 await self.clock.advance(timedelta(seconds=1))
                 await asyncio.sleep(0.3)
 
-        task = asyncio.create_task(run())
-        try:
+        async with beside(run()):
             yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
 
 
 def scenario_of(*rules: Mapping[str, object]) -> Scenario:
@@ -115,7 +112,7 @@ async def live(
         made_cipher(folder)
         app = await stack.enter_async_context(running(settings, embedded(broker)))
         await app.deploy()
-        await stack.enter_async_context(_working(app))
+        await stack.enter_async_context(at_work(app, "browser"))
         served = await stack.enter_async_context(serving_console(app))
         await _let_in(app, served.console.entrance.passwords.hashed(PASSWORD))
         yield Live(app, clock, simulator, mailbox, served.address)
@@ -156,14 +153,3 @@ async def _let_in(app: App, hashing: Awaitable[str]) -> None:
     for language in LANGUAGES:
         second = NewPerson(SECOND[language], "Rui Sá", frozenset({Role.BILLING_MANAGEMENT}), language, hashed)
         await desk.add(second, now)
-
-
-@asynccontextmanager
-async def _working(app: App) -> AsyncIterator[None]:
-    stop = asyncio.Event()
-    task = asyncio.create_task(app.worker(name="browser").run(stop))
-    try:
-        yield
-    finally:
-        stop.set()
-        await task

@@ -14,6 +14,7 @@ from gateways.practice.mail_server import Mailbox, Reply, mail_server
 from gateways.zeebe import engine
 from persistence.database.engine import sqlite_url
 from persistence.encryption.keys import made_cipher
+from tests.support.at_work import at_work
 from tests.support.command_line import environment, run_reenvio
 from tests.support.mails import keep_dead
 from workers.app.cluster import embedded
@@ -104,7 +105,7 @@ async def redrive_scene(
         given = environment(folder, DATABASE_URL=address, ENGINE_HOME=str(engine_home), COLUMNS="200")
         async with running(settings, embedded(broker)) as app:
             await app.deploy()
-            async with _working(app):
+            async with at_work(app, "redrive"):
                 yield RedriveScene(app, mailbox, given)
 
 
@@ -128,14 +129,3 @@ def _mail(port: int, changes: Mapping[str, Any]) -> MailSettings:
         timeout_seconds=5,
         **changes,
     )
-
-
-@asynccontextmanager
-async def _working(app: App) -> AsyncIterator[None]:
-    stop = asyncio.Event()
-    task = asyncio.create_task(app.worker(name="redrive").run(stop))
-    try:
-        yield
-    finally:
-        stop.set()
-        await task

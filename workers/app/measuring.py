@@ -1,8 +1,7 @@
 """Who reads which gauges: in a worker's process, and where the relay runs."""
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import structlog
 
@@ -19,6 +18,7 @@ from workers.app.telemetry.metering import Metering, bare_metering
 from workers.app.telemetry.readings import DatabaseReadings, tenant_readings
 from workers.config.settings import Settings
 from workers.payers.limits import LimitsByPayer
+from workers.runtime.beside import beside
 from workers.upkeep.kpis import kpi_readings
 from workers.upkeep.standing import standing_gauges
 
@@ -117,11 +117,5 @@ async def _shown(
         gauges.add(source)
     if settings.telemetry.sdk_disabled == "true":
         log.warning("telemetry_switched_off", advice=SWITCHED_OFF)
-    loop = asyncio.create_task(gauges.run(settings.metrics.refresh_seconds))
-    try:
-        async with metering.pushed(settings):
-            yield
-    finally:
-        loop.cancel()
-        with suppress(asyncio.CancelledError):
-            await loop
+    async with beside(gauges.run(settings.metrics.refresh_seconds)), metering.pushed(settings):
+        yield

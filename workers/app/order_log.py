@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import structlog
 
@@ -11,6 +11,7 @@ from persistence.encryption.cipher import Cipher
 from persistence.repositories.operator_orders import KeptOrder
 from persistence.store import Store
 from workers.app.tracing.job_ids import told_claim
+from workers.runtime.beside import beside
 
 LOOK_SECONDS = 15.0
 ORDERS_AT_MOST = 1_000
@@ -66,10 +67,5 @@ async def orders_told(
     store: Store, cipher: Cipher, look_seconds: float = LOOK_SECONDS
 ) -> AsyncIterator[None]:
     """Tell of orders beside a block."""
-    looking = asyncio.create_task(OrderLog(store, cipher).run(look_seconds))
-    try:
+    async with beside(OrderLog(store, cipher).run(look_seconds)):
         yield
-    finally:
-        looking.cancel()
-        with suppress(asyncio.CancelledError):
-            await looking

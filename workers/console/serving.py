@@ -1,8 +1,7 @@
 """The console beside a worker, or alone."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import structlog
@@ -30,6 +29,7 @@ from workers.console.pages.visit import Console
 from workers.console.routes import console_app
 from workers.mail.redrive_runs import RedriveRuns
 from workers.policy.following import following
+from workers.runtime.beside import beside
 from workers.runtime.loop_watch import watched_loop
 from workers.upkeep.payer_steering import PayerSteering
 
@@ -74,7 +74,7 @@ async def serving_console(app: App) -> AsyncIterator[Served]:
     """Serve the console while the block runs, and carry out what people order of many claims."""
     console = console_of(app)
     settings = console.settings
-    async with _beside(bulk_runner(app).run()), _listening(console_app(console), settings) as port:
+    async with beside(bulk_runner(app).run()), _listening(console_app(console), settings) as port:
         address = settings.base_url or f"http://{settings.host}:{port}"
         log.info("console_started", host=settings.host, port=port)
         try:
@@ -97,18 +97,6 @@ async def _listening(app: Starlette, settings: ConsoleSettings) -> AsyncIterator
                 raise
             port = await stack.enter_async_context(serving(app, _place(settings, 0)))
         yield port
-
-
-@asynccontextmanager
-async def _beside(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    """Let it run while the block does."""
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 def _place(settings: ConsoleSettings, port: int) -> Place:

@@ -10,6 +10,7 @@ from domain.ports import Clock
 from persistence.database.trouble import DatabaseError
 from persistence.store import Store
 from workers.mail.lane_order import FairOrder
+from workers.runtime.beside import beside
 
 
 class TenantNotes:
@@ -33,13 +34,10 @@ class TenantNotes:
 @asynccontextmanager
 async def tenants_noted(notes: TenantNotes, order: FairOrder) -> AsyncIterator[None]:
     """Notes beside a block, and once more at its end; a database that is away is no reason to stop."""
-    noting = asyncio.create_task(_keep_noting(notes, order))
     try:
-        yield
+        async with beside(_keep_noting(notes, order)):
+            yield
     finally:
-        noting.cancel()
-        with suppress(asyncio.CancelledError):
-            await noting
         with suppress(DatabaseError):
             await notes.note(order)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -13,6 +13,7 @@ from domain.policy import Policy
 from persistence.repositories.adopted_policies import OWN_POLICY, KeptAdoption
 from persistence.store import Store
 from workers.policy.file import PolicySource, parse_policy
+from workers.runtime.beside import beside
 
 LOOK_SECONDS = 2.0
 log = structlog.get_logger(__name__)
@@ -124,10 +125,5 @@ def origin_of(source: PolicySource, adoption: int | None) -> PolicyOrigin:
 @asynccontextmanager
 async def following(follower: PolicyFollower, look_seconds: float = LOOK_SECONDS) -> AsyncIterator[None]:
     """Follow beside a block."""
-    looking = asyncio.create_task(follower.run(look_seconds))
-    try:
+    async with beside(follower.run(look_seconds)):
         yield
-    finally:
-        looking.cancel()
-        with suppress(asyncio.CancelledError):
-            await looking

@@ -19,10 +19,12 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
 from persistence.database.addresses import sqlite_url as sqlite_url
+from persistence.database.sqlite_connections import SqliteConnections
 from persistence.database.trouble import UNREACHABLE, DatabaseError
 
 SQLITE_ENDINGS = ("", "-wal", "-shm", "-journal")
 READ_ONLY = "reenvio_read_only"
+CONNECTIONS = "reenvio_connections"
 CLOSING = timedelta(seconds=10)
 LOOK_AGAIN_SECONDS = 0.01
 ONE_MOMENT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
@@ -66,7 +68,7 @@ def open_database(url: str, limits: PoolLimits = PoolLimits()) -> AsyncEngine:  
 
 
 async def close_database(engine: AsyncEngine, *, patience: timedelta = CLOSING) -> None:
-    """Close it when whoever is at work has given its connection back; one in use would be left open.
+    """Close it when whoever is at work has given its connection back, and to the end, even when cancelled.
 
     Whoever does not end in time keeps nobody waiting.
     """
@@ -75,7 +77,18 @@ async def close_database(engine: AsyncEngine, *, patience: timedelta = CLOSING) 
         while isinstance(pool, QueuePool) and pool.checkedout() and time.monotonic() < until:  # noqa: ASYNC110  # a pool tells nobody
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
     finally:
-        await engine.dispose()
+        closing = asyncio.ensure_future(_close(engine, patience))
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError:
+            await asyncio.wait([closing], timeout=patience.total_seconds())
+            raise
+
+
+async def _close(engine: AsyncEngine, patience: timedelta) -> None:
+    await engine.dispose()
+    if connections := engine.get_execution_options().get(CONNECTIONS):
+        await connections.close(patience.total_seconds())
 
 
 def looking(engine: AsyncEngine) -> Mapping[str, Any]:
@@ -124,13 +137,15 @@ def _engine(url: str, limits: PoolLimits) -> AsyncEngine:
         if parsed.get_backend_name() == "sqlite" and parsed.database:
             _make_sqlite(sqlite_files(url))
             sqlite3.connect(parsed.database).close()  # the driver's thread would only print a traceback
+        connections = SqliteConnections()
         return create_async_engine(
             parsed,
             hide_parameters=True,  # errors must not quote values
             pool_size=limits.connections,
             max_overflow=0,
             pool_timeout=limits.pool_seconds,
-            connect_args=_connect_arguments(parsed, limits),
+            connect_args=_connect_arguments(parsed, limits, connections),
+            execution_options={CONNECTIONS: connections},
         )
     except (SQLAlchemyError, sqlite3.Error, ImportError, OSError, ValueError) as error:
         raise DatabaseError(
@@ -160,7 +175,9 @@ def _make_sqlite(files: tuple[Path, ...]) -> None:
             os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
-def _connect_arguments(url: URL, limits: PoolLimits) -> dict[str, Any]:
+def _connect_arguments(url: URL, limits: PoolLimits, connections: SqliteConnections) -> dict[str, Any]:
+    if url.get_driver_name() == "aiosqlite":
+        return {"async_creator_fn": connections.connect}
     if url.get_driver_name() != "asyncpg":
         return {}
     waits = {

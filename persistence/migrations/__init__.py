@@ -12,7 +12,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from persistence.database.engine import PoolLimits, open_database
+from persistence.database.engine import PoolLimits, close_database, open_database
 from persistence.database.revision import present_revision
 from persistence.database.trouble import DatabaseError, is_locked_out, reachable
 
@@ -35,7 +35,7 @@ async def migrate(engine: AsyncEngine, revision: str = "head", *, tries: int = T
                 for missing in await _patiently(connection, _missing, revision, tries):
                     await _patiently(connection, _upgrade, missing, tries)
     finally:
-        await migrator.dispose()
+        await close_database(migrator)
 
 
 async def _be_alone(connection: AsyncConnection) -> None:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from sqlalchemy import Table, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.database.engine import PoolLimits, open_database
+from persistence.database.engine import PoolLimits, close_database, open_database
 from persistence.repositories.idempotency import OperationKey, OperationTerms
 from persistence.store import Store
 from persistence.tables import audit_events, claim_events, idempotency_records, outbox, retry_decisions
@@ -46,7 +46,7 @@ async def fill(url: str, size: int) -> None:
     copies = [_copy(table, copy, shift) for table in GROWN for copy in range(1, size // SEED)]
     if engine.dialect.name == "postgresql":
         await _grow_server(engine, copies)
-    await engine.dispose()
+    await close_database(engine)
     if engine.dialect.name == "sqlite":
         await asyncio.to_thread(_grow_file, str(engine.url.database), copies)
 

@@ -24,7 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from domain.kpis.definitions import KPIS
 from domain.kpis.periods import Frequency, Period, period_of
 from domain.kpis.tally import Counted
-from persistence.database.engine import PoolLimits, open_database
+from persistence.database.engine import PoolLimits, close_database, open_database
 from persistence.store import Store
 from tests.bench.databases import postgresql_database, sqlite_database
 from tests.support.kpi_counting import Heap, Key, heaps, values
@@ -79,7 +79,7 @@ async def _filled(name: str, size: int) -> AsyncIterator[tuple[Store, int, float
             filling = time.perf_counter() - begun
             await _settle(engine)
             yield Store(engine), claims, filling
-            await engine.dispose()
+            await close_database(engine)
 
 
 def _chunks(told: Iterator[Story]) -> Iterator[Sequence[Story]]:

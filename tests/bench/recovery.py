@@ -25,7 +25,7 @@ from sqlalchemy import insert
 from domain.payer_status import PayerLimits, PayerState, PayerStatus
 from domain.slots import Wait
 from domain.submission import Accepted, Submission
-from persistence.database.engine import open_database
+from persistence.database.engine import close_database, open_database
 from persistence.database.rows import row_of
 from persistence.store import Store, Transaction
 from persistence.tables import payer_waits
@@ -95,7 +95,7 @@ async def fill(store: Store, url: str, number: int) -> None:
         rows = [row_of(_wait(n)) for n in range(first, min(first + INSERTED, number))]
         async with engine.begin() as connection:
             await connection.execute(insert(payer_waits), rows)
-    await engine.dispose()
+    await close_database(engine)
     async with store.transaction() as tx:
         await tx.payers.lock(PAYER, now=NOW)
         await tx.payers.save(PayerStatus(PAYER, NOW, PayerState.HALF_OPEN, slots_until=NOW))
@@ -147,7 +147,7 @@ async def at_size(name: str, number: int, limits: PayerLimits, minutes: int) -> 
             await fill(store, url, number)
             async with ticking(figures):
                 await measure(store, figures, limits, minutes)
-            await engine.dispose()
+            await close_database(engine)
     return figures
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Browser, async_playwright
 
 from gateways.zeebe import engine
-from persistence.database.engine import open_database
+from persistence.database.engine import close_database, open_database
 from persistence.store import Store
 from tests.browser.morning import Morning, told
 from tests.browser.visitor import ARGUMENTS, Visitors
@@ -48,7 +48,7 @@ async def console(database_url: str) -> AsyncIterator[ConsoleStage]:
     """The console without an engine, which shows what is on record."""
     database = open_database(database_url)
     yield console_stage(Store(database, SEALS))
-    await database.dispose()
+    await close_database(database)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from bpmn.names import JobType
 from domain.payer_status import PayerState, PayerStatus
 from domain.submission import Accepted, Failed, SendResult, Submission
-from persistence.database.engine import open_database
+from persistence.database.engine import close_database, open_database
 from persistence.database.trouble import DatabaseError
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
@@ -395,7 +395,7 @@ class Blocker:
             blocked.set()
             while not self._store.refuses():
                 await asyncio.sleep(0.01)
-        await other.dispose()
+        await close_database(other)
 
 
 async def test_an_answer_that_came_is_written_down_when_the_database_takes_it_again(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from persistence.database.engine import open_database
+from persistence.database.engine import close_database, open_database
 from persistence.encryption.keys import KEY_FILE, cipher_of, known_cipher, new_key
 from persistence.repositories.claims import Arrival
 from persistence.repositories.guides import kept_guides
@@ -33,7 +33,7 @@ async def hand_in(url: str, keys: str) -> None:
         await tx.claims.receive_all([(arrival, NOW)])
         await tx.payloads.put(CLAIM, seal_payload(cipher, CLAIM, FILE), now=NOW)
         await tx.guides.keep(arrival, kept_guides(cipher, guides_of(FILE)))
-    await engine.dispose()
+    await close_database(engine)
 
 
 # files, results, words, mails, mail servers' words, dead letters, guides, audit events are counted

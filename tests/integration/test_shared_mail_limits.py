@@ -9,7 +9,7 @@ import pytest
 
 from domain.mail.limits import MailLimits
 from domain.mail.mail import MailState
-from persistence.database.engine import open_database
+from persistence.database.engine import close_database, open_database
 from persistence.store import Store, Transaction
 from tests.support.builders import NOW
 from tests.support.mails import a_mail
@@ -114,7 +114,7 @@ async def test_processes_that_begin_at_the_same_moment_do_not_share_a_place(
     begun = await asyncio.gather(*(one.begin_all(3, f"c{number}") for number, one in enumerate(senders)))
     assert sum(map(len, begun)) == 7
     for engine in engines:
-        await engine.dispose()
+        await close_database(engine)
 
 
 async def test_a_company_with_a_limit_of_its_own_waits_while_others_go(store: Store, clock: SetClock) -> None:

@@ -8,7 +8,7 @@ from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 from sqlalchemy import text
 
 from bpmn.names import JobType, ProcessId
-from persistence.database.engine import open_database
+from persistence.database.engine import close_database, open_database
 from tests.process.stage import Claim, Stage, eventually
 from workers.jobs import all_handlers
 from workers.runtime import Complete
@@ -48,7 +48,7 @@ async def records_of(stage: Stage, claim: Claim) -> list[int]:
                 )
             ]
     finally:
-        await database.dispose()
+        await close_database(database)
 
 
 async def test_bil_005_13_5_8_a_job_whose_answer_was_lost_is_answered_again_as_before(stage: Stage) -> None:

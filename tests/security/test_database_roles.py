@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.retention import YEAR, Periods
-from persistence.database.engine import open_database
+from persistence.database.engine import close_database, open_database
 from persistence.database.trouble import DatabaseError
 from persistence.repositories.operator_orders import OperatorOrder
 from persistence.store import Store
@@ -68,7 +68,7 @@ async def roles(url: str) -> AsyncIterator[RoleUrls]:
 async def opened(url: str) -> AsyncIterator[AsyncEngine]:
     engine = open_database(url)
     yield engine
-    await engine.dispose()
+    await close_database(engine)
 
 
 async def refused(engine: AsyncEngine, statement: str) -> bool:

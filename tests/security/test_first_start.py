@@ -10,7 +10,7 @@ from gateways.clock import WallClock
 from gateways.zeebe.connection import Plaintext
 from persistence.audit.anchors import Anchor
 from persistence.audit.seals import UNSEALED
-from persistence.database.engine import open_database
+from persistence.database.engine import close_database, open_database
 from persistence.migrations import alembic_config, migrate
 from persistence.store import Store
 from tests.support.builders import NOW, draft
@@ -71,7 +71,7 @@ async def test_an_upgrade_signs_what_earlier_versions_wrote(
     await Store(database, UNSEALED).record(draft())
     async with database.begin() as connection:
         await connection.run_sync(lambda c: command.downgrade(alembic_config(c), "0023"))
-    await database.dispose()
+    await close_database(database)
     await migrate_database(given)
     begun = await beginning(given)
     assert begun

@@ -29,7 +29,7 @@ from domain.reviews import ReviewDecision
 from domain.submission import Accepted, SendResult
 from gateways.zeebe.commands import ZeebeCommands
 from gateways.zeebe.messages import ProcessMessage
-from persistence.database.engine import open_database, sqlite_url
+from persistence.database.engine import close_database, open_database, sqlite_url
 from persistence.migrations import migrate
 from persistence.repositories.claims import ClaimRow
 from persistence.store import Store
@@ -119,7 +119,7 @@ class TwoProcesses(RuleBasedStateMachine):
     def teardown(self) -> None:
         for delivery in self.deliveries:
             delivery.task.cancel()
-        self._run(self.database.dispose())
+        self._run(close_database(self.database))
         self.runner.close()
         self.folder.cleanup()
 
@@ -453,7 +453,7 @@ def migrated(runner: asyncio.Runner) -> Path:
         async def create() -> None:
             database = open_database(sqlite_url(file))
             await migrate(database)
-            await database.dispose()
+            await close_database(database)
 
         runner.run(create())
         _template.append((folder, file))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from persistence.database.engine import open_database, sqlite_url
+from persistence.database.engine import close_database, open_database, sqlite_url
 from persistence.database.trouble import DatabaseError, reachable
 from persistence.encryption.cipher import CipherError
 from persistence.encryption.keys import KEY_FILE, EncryptionKeyError, cipher_of, known_cipher, new_key
@@ -82,7 +82,7 @@ async def test_a_database_that_refuses_is_not_said_to_be_silent(
     with pytest.raises(DatabaseError) as told, reachable():
         async with engine.connect():
             pass
-    await engine.dispose()
+    await close_database(engine)
     assert (said in str(told.value), "does not answer" in str(told.value)) == (True, False)
     assert "s3cret" not in str(told.value)
 

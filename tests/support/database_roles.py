@@ -12,7 +12,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 import persistence
-from persistence.database.engine import open_database
+from persistence.database.engine import close_database, open_database
 from tests.support.databases import Postgres
 
 ROLES = Path(persistence.__file__).with_name("roles.sql")
@@ -48,7 +48,7 @@ async def with_roles(url: str) -> AsyncIterator[RoleUrls]:
     yield RoleUrls(url, *(_as(url, name) for name in names.values()))
     for name in names.values():
         await run_script(owner, f"DROP ROLE {name}")
-    await owner.dispose()
+    await close_database(owner)
 
 
 def _as(url: str, user: str) -> str:

@@ -30,7 +30,10 @@ def policy_here(file: Path | None) -> ChosenPolicy:
 
 
 async def _adopted(settings: Settings, source: PolicySource) -> ChosenPolicy:
-    from persistence.database.engine import open_database  # a decision without a database needs none of it
+    from persistence.database.engine import (  # a decision without a database needs none of it
+        close_database,
+        open_database,
+    )
     from persistence.database.revision import is_new_enough
     from persistence.store import Store
     from workers.policy.following import policy_of
@@ -43,7 +46,7 @@ async def _adopted(settings: Settings, source: PolicySource) -> ChosenPolicy:
     except Trouble as away:
         return ChosenPolicy(source.own, f"{away} Decided by the settings' own policy, {source.own.label}.")
     finally:
-        await database.dispose()
+        await close_database(database)
     if newest is None or (policy := policy_of(newest)) is None:
         return ChosenPolicy(source.own)
     return ChosenPolicy(policy, f"Policy {policy.label} is in force, adopted by {newest.ordered_by}.")

@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from domain.access import Role
 from domain.payer_status import PayerState
-from persistence.database.engine import PoolLimits, open_database
+from persistence.database.engine import PoolLimits, close_database, open_database
 from persistence.store import Store
 from tests.bench.console.clicking import Clicks, Crowd, clicked
 from tests.bench.console.filling import fill, settle
@@ -66,7 +66,7 @@ async def _measured(name: str, given: argparse.Namespace, screen: Console) -> bo
             screen.print(_table(name, size, times))
             clicks = await _crowded(stage, size, given)
             screen.print(_told(given, clicks))
-            await database.dispose()
+            await close_database(database)
     return not clicks.errors and all(one.meets_aim for one in times)
 
 

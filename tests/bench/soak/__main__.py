@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import distinct, func, select
 
-from persistence.database.engine import open_database
+from persistence.database.engine import close_database, open_database
 from persistence.tables import retry_decisions
 from tests.bench.durable import DATABASES
 from tests.bench.soak.stage import EVERY_THIRD, SoakStage, soak_stage
@@ -113,7 +113,7 @@ async def judge(here: SoakStage, url: str) -> SoakVerdict:
     async with database.connect() as connection:
         counts = select(func.count(), func.count(distinct(retry_decisions.c.job_key)))
         rows, jobs = (await connection.execute(counts.select_from(retry_decisions))).one()
-    await database.dispose()
+    await close_database(database)
     lost, asked = created - here.gateway.ledger.ended, -(-created // EVERY_THIRD)
     return SoakVerdict(lost, undecided=asked - jobs, doubled=rows - jobs)
 

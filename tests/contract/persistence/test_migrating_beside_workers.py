@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, select, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.database.engine import PoolLimits, open_database
+from persistence.database.engine import PoolLimits, close_database, open_database
 from persistence.database.revision import is_new_enough
 from persistence.database.trouble import DatabaseError
 from persistence.migrations import MIGRATING, MIGRATORS, migrate
@@ -54,7 +54,7 @@ async def old(empty_url: str) -> AsyncIterator[AsyncEngine]:
     async with engine.begin() as connection:
         await connection.run_sync(fill_all)
     yield engine
-    await engine.dispose()
+    await close_database(engine)
 
 
 def fill_all(connection: Connection) -> None:
@@ -106,7 +106,7 @@ async def other(postgres: Postgres) -> AsyncIterator[AsyncEngine]:
     engine = open_database(await postgres.create(name))
     await migrate(engine, "0006")
     yield engine
-    await engine.dispose()
+    await close_database(engine)
     await postgres.drop(name)
 
 
@@ -142,7 +142,7 @@ async def test_a_migrator_works_as_long_as_it_takes_and_a_worker_does_not(other:
     migrator = open_database(other.url.render_as_string(hide_password=False), MIGRATING)
     assert await ask(migrator, "SHOW statement_timeout") == "0"
     assert await ask(other, "SHOW statement_timeout") == "15s"
-    await migrator.dispose()
+    await close_database(migrator)
 
 
 async def test_each_revision_is_kept_though_a_later_one_fails(other: AsyncEngine) -> None:

@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from persistence.database.engine import open_database
+from persistence.database.engine import close_database, open_database
 from persistence.database.revision import is_new_enough, newest_revision
 from persistence.database.trouble import DatabaseError
 from persistence.migrations import alembic_config, migrate
@@ -24,7 +24,7 @@ from tests.contract.persistence.filling import counts, fill, tables
 async def empty(empty_url: str) -> AsyncIterator[AsyncEngine]:
     engine = open_database(empty_url)
     yield engine
-    await engine.dispose()
+    await close_database(engine)
 
 
 def drift(connection: Connection) -> object:

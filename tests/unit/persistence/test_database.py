@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from persistence.database.engine import answers, close_database, open_database, sqlite_url
+from persistence.database.sqlite_connections import SqliteConnections
 from persistence.database.trouble import DatabaseError
 
 
@@ -70,3 +71,41 @@ async def test_whoever_does_not_end_in_time_keeps_nobody_from_closing(tmp_path: 
     async with engine.connect() as connection:
         await close_database(engine, patience=timedelta(seconds=0.05))
         await connection.invalidate()  # its pool is gone: it would stay open
+
+
+async def test_a_connection_that_its_pool_has_lost_is_closed_with_the_database(tmp_path: Path) -> None:
+    engine = open_database(sqlite_url(tmp_path / "x.db"))
+    async with engine.connect() as connection:
+        await connection.execute(text("SELECT 1"))
+        await engine.dispose()  # the connection goes back to a pool that nobody has any more
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        await close_database(engine)
+        gc.collect()
+
+
+async def test_who_is_cancelled_while_closing_leaves_no_connection_open(tmp_path: Path) -> None:
+    engine = open_database(sqlite_url(tmp_path / "x.db"))
+    for connection in [await engine.connect() for _ in range(3)]:
+        await connection.close()
+    closing = asyncio.create_task(close_database(engine))
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        del engine, connection
+        gc.collect()
+
+
+async def test_a_connection_that_is_stopped_while_it_closes_ends(tmp_path: Path) -> None:
+    connections = SqliteConnections()
+    connection = connections.connect(str(tmp_path / "x.db"))
+    await connection
+    closing = asyncio.create_task(connection.close())
+    await asyncio.sleep(0)
+    connection.stop()  # as for somebody who is cancelled twice
+    await asyncio.wait_for(closing, 10)
+    await connections.close(10)
+    assert connection.has_ended()

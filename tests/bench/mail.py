@@ -8,6 +8,7 @@ mails are found by looking (`LaneTerms.look_seconds`), so that they take longer 
 import asyncio
 import random
 import sys
+from argparse import ArgumentParser, Namespace, RawTextHelpFormatter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -115,12 +116,21 @@ async def run(folder: Path, number: int) -> list[str]:
     return [missed for one in found for missed in one.missed()]
 
 
+def _arguments() -> Namespace:
+    parser = ArgumentParser(
+        prog="python -m tests.bench.mail", description=__doc__, formatter_class=RawTextHelpFormatter
+    )
+    parser.add_argument("mails", type=int, nargs="?", default=MAILS, help=f"mails of each way ({MAILS})")
+    arguments = parser.parse_args()
+    if arguments.mails < 1:
+        parser.error("MAILS is one or more")
+    return arguments
+
+
 if __name__ == "__main__":
+    number = _arguments().mails
     with TemporaryDirectory(prefix="reenvio-mail-") as place:
         configure_logs("warning", "console")
-        number = int(sys.argv[1]) if len(sys.argv) > 1 else MAILS
-        if number < 1:
-            sys.exit("MAILS is one or more.")
         failures = asyncio.run(run(Path(place), number))
     for failure in failures:
         print(f"aim not met: {failure}")

@@ -56,6 +56,7 @@ from persistence.repositories.kpi_snapshots import KpiSnapshots
 from persistence.repositories.kpis import Kpis
 from persistence.repositories.leases import Leases
 from persistence.repositories.legal_holds import LegalHolds
+from persistence.repositories.letter_entries import LetterEntries
 from persistence.repositories.login_trials import LoginTrials
 from persistence.repositories.logins import Logins
 from persistence.repositories.mail_lanes import MailLanes
@@ -135,6 +136,7 @@ class Transaction:
         self.logins = Logins(self.notes)
         self.mail_lanes = MailLanes(connection)
         self.mail_paces = MailPaces(connection)
+        self.letter_entries = LetterEntries(connection)
         self.mails = Mails(connection)
         self.notices = Notices(connection)
         self.orders = OperatorOrders(connection, self.notes)

@@ -7,6 +7,7 @@ from domain.mail.codes import MailFailure, OwnCode
 from domain.mail.dead_letters import DeadLetter
 from domain.mail.mail import Mail, MailState
 from domain.mail.retry import (
+    DeathCause,
     FailedAttempt,
     HoldBack,
     MailRetryProfile,
@@ -86,7 +87,7 @@ def begin(
     if mail.state is not MailState.PENDING:
         return MailOver(mail)
     if mail.sending_until is not None:
-        if now < mail.sending_until <= now + LONGEST_LEASE:
+        if _is_under_way(mail, now):
             return AttemptUnderWay(mail.sending_until)
         lost = fail(mail, MailFailure(OwnCode.WORKER_LOST), terms.profile, now)
         if isinstance(lost, MailDied):
@@ -96,6 +97,21 @@ def begin(
     if is_expired(mail.expires_at, now):
         return _died(counted, death_of_age(mail.last_failure_reason), now)
     return AttemptBegun(replace(counted, sending_until=now + terms.lease))
+
+
+def end(mail: Mail, now: datetime) -> MailDied | None:
+    """The mail, dead because its process was ended; None while it is being sent, or where it is over."""
+    if mail.state is not MailState.PENDING or _is_under_way(mail, now):
+        return None
+    failure = MailFailure(OwnCode.PROCESS_ENDED)
+    move = MoveToDeadLetters(DeathCause.PERMANENT, failure.code, failure.reason)
+    return _died(replace(mail, attempts=max(mail.attempts, 1)), move, now)
+
+
+def is_untouched(kept: Mail, seen: Mail) -> bool:
+    """Whether nobody has had a mail in hand, or brought it back, since it was seen."""
+    told = (kept.round, kept.attempts, kept.job_key, kept.job_until)
+    return told == (seen.round, seen.attempts, seen.job_key, seen.job_until)
 
 
 def is_same_attempt(kept: Mail, begun: Mail) -> bool:
@@ -125,6 +141,11 @@ def fail(
             return _died(mail, move, now)
 
 
+def has_died(mail: Mail) -> bool:
+    """Whether a mail has died before, be it that it was brought back since."""
+    return mail.round > 0 or mail.state is MailState.FAILED
+
+
 def succeed(mail: Mail, message_id: str, now: datetime) -> Mail:
     """The mail after its server has taken it, whatever was thought of it meanwhile."""
     return replace(
@@ -148,6 +169,10 @@ def dead_letter_of(mail: Mail, now: datetime, earlier: DeadLetter | None = None)
         return letter
     failed = earlier.failed_attempts + mail.attempts
     return replace(letter, failed_attempts=failed, moved_at=earlier.moved_at, ttl=earlier.ttl)
+
+
+def _is_under_way(mail: Mail, now: datetime) -> bool:
+    return mail.sending_until is not None and now < mail.sending_until <= now + LONGEST_LEASE
 
 
 def _letter_of(mail: Mail, now: datetime) -> DeadLetter:

@@ -42,6 +42,7 @@ class OwnCode(StrEnum):
     STOOD_STILL = "STOOD_STILL"
     OWN_FAULT = "OWN_FAULT"
     NO_CREDENTIALS = "NO_CREDENTIALS"
+    PROCESS_ENDED = "PROCESS_ENDED"
 
 
 RETRYABLE: Mapping[str, str] = MappingProxyType(
@@ -80,6 +81,7 @@ PERMANENT: Mapping[str, str] = MappingProxyType(
         OwnCode.EXPIRED: "not sent within its time",
         OwnCode.NO_RECIPIENT: "nobody is named as its recipient",
         OwnCode.NO_TEMPLATE: "there is no such text",
+        OwnCode.PROCESS_ENDED: "its process was ended in the engine before it was sent",
     }
 )
 ALSO_RETRYABLE: Mapping[str, str] = MappingProxyType(

@@ -47,6 +47,10 @@ BY_CODE: Mapping[str, str] = MappingProxyType(
             "Put the text into MAIL_TEMPLATES and restart the workers, or correct `template` in the "
             "process that asked for it"
         ),
+        OwnCode.PROCESS_ENDED: (
+            "Ask who cancelled its process in Operate, or why the process that called it goes on without it, "
+            "and whether it is still wanted"
+        ),
         OwnCode.NOT_WRITTEN: "See that each worker may write into MAIL_FOLDER, and that its disk has room",
     }
 )

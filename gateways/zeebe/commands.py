@@ -18,7 +18,12 @@ from pyzeebe.errors import (
     ZeebeBackPressureError,
     ZeebeDeadlineExceeded,
 )
-from pyzeebe.proto.gateway_pb2 import FailJobRequest, ModifyProcessInstanceRequest, SetVariablesRequest
+from pyzeebe.proto.gateway_pb2 import (
+    FailJobRequest,
+    ModifyProcessInstanceRequest,
+    PublishMessageRequest,
+    SetVariablesRequest,
+)
 from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
 from gateways.zeebe.messages import ProcessMessage
@@ -31,6 +36,11 @@ from gateways.zeebe.refusals import (
 
 ANSWER_SECONDS = 15.0
 UNANSWERED_AT_MOST = 3
+PARTITION_BITS = 51
+"""A key is its partition's number, followed by so many bits that count up."""
+PARTITIONS_TRIED = 32
+"""Correlation keys that count up reach one partition after the other."""
+NOBODY_WAITS = "reenvio-keys"
 CROWDED_PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 
 
@@ -124,6 +134,30 @@ class ZeebeCommands:
                 return False
             raise CommandRefusedError(f"The engine does not say: {error.code().name}") from error
         return True
+
+    async def was_ended(self, instance: int) -> bool:
+        """Whether a process instance is gone though the engine that ran it is still there.
+
+        An engine's keys only grow, in each partition by themselves: one that has lost its data, or another,
+        gives smaller ones than the instance's. One that was set up from a backup is not told apart.
+        """
+        return not await self.runs(instance) and await self._new_key(instance >> PARTITION_BITS) > instance
+
+    async def _new_key(self, partition: int) -> int:
+        """A key that the engine gives out now, for a message that nobody waits for; 0 if it cannot be had."""
+        for number in range(PARTITIONS_TRIED):
+            request = PublishMessageRequest(name=NOBODY_WAITS, correlationKey=str(number), variables="{}")
+            key = await self._published_key(request)
+            if key >> PARTITION_BITS == partition:
+                return key
+        return 0
+
+    async def _published_key(self, request: PublishMessageRequest) -> int:
+        try:
+            answer = await self._stub.PublishMessage(request, timeout=self._answer_seconds)
+        except grpc.aio.AioRpcError as error:
+            raise CommandRefusedError(f"The engine does not say: {error.code().name}") from error
+        return int(answer.key)
 
     async def set_variables(self, instance: int, variables: Mapping[str, Any]) -> None:
         """Give a process instance other values of its own variables; the engine answers when it has them."""

@@ -4,15 +4,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Row, delete, func, select, text, true, update
+from sqlalchemy import ColumnElement, Row, delete, exists, func, select, text, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.mail.dead_letters import AT_MOST, DeadLetter
+from domain.mail.mail import MailState
 from persistence.database.dialect import among, insert_into
 from persistence.database.rows import row_of
 from persistence.tables import dead_letters as letters
+from persistence.tables import mails
 
 AT_REST = letters.c.redriven_at.is_(None)
+IS_PENDING = exists().where(mails.c.outbox_id == letters.c.outbox_id, mails.c.state == MailState.PENDING)
 ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7205759403792794)")
 """Who adds a dead letter on PostgreSQL counts alone: two could both find the last place free."""
 
@@ -44,6 +47,12 @@ class WantedLetters:
         if self.on_its_way is not None:
             wanted &= ~AT_REST if self.on_its_way else AT_REST
         return wanted
+
+    def fits(self, code: str | None, company_id: str, moved_at: datetime) -> bool:
+        """Whether a letter of this code and company that came at a moment is one of them."""
+        since, before = self.moved_since or moved_at, self.moved_before
+        named = self.code in (None, code) and self.company_id in (None, company_id)
+        return named and moved_at >= since and (before is None or moved_at < before)
 
 
 ALL = WantedLetters()
@@ -162,6 +171,16 @@ class DeadLetters:
         these = among(self._connection, letters.c.outbox_id, outbox_ids)
         which = these if on_its_way else these & AT_REST
         return (await self._connection.execute(delete(letters).where(which))).rowcount
+
+    async def lay_to_rest(self, *, redriven_before: datetime) -> int:
+        """Letters that were brought back before a moment and whose mail is on no way any more; how many.
+
+        Not those of just now: a redrive that commits meanwhile must not be overlooked.
+        """
+        stray = (letters.c.redriven_at < redriven_before) & ~IS_PENDING
+        return (
+            await self._connection.execute(update(letters).where(stray).values(redriven_at=None))
+        ).rowcount
 
     async def expired(self, now: datetime, limit: int) -> Sequence[DeadLetter]:
         """The letters whose time is over, those first whose time ended first.

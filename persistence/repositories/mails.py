@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, false, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, false, func, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.mail.alerts import MailBalance
@@ -20,6 +20,10 @@ from persistence.tables import mails
 
 COLUMNS = tuple(mails.c[name] for name in Mail.__dataclass_fields__)
 NOT_STARTED = (mails.c.state == MailState.PENDING) & mails.c.published_at.is_(None)
+ONE = select(*COLUMNS).where(mails.c.outbox_id == bindparam("this"))
+ONE_LOCKED = ONE.with_for_update()
+SAVED = update(mails).where(mails.c.outbox_id == bindparam("this"))
+"""Made once: each is asked for every mail."""
 NO_ROOM = (mails.c.state == MailState.FAILED) & mails.c.dead_lettered_at.is_(None)
 
 
@@ -65,18 +69,16 @@ class Mails:
 
     async def find(self, outbox_id: str) -> Mail | None:
         """The mail, or None."""
-        return await self._one(select(*COLUMNS).where(mails.c.outbox_id == outbox_id))
+        return await self._one(ONE, outbox_id)
 
     async def lock(self, outbox_id: str) -> Mail | None:
         """The mail, held until the transaction ends, or None."""
-        return await self._one(select(*COLUMNS).where(mails.c.outbox_id == outbox_id).with_for_update())
+        return await self._one(ONE_LOCKED, outbox_id)
 
     async def save(self, mail: Mail) -> None:
         """Put a mail in its row's place."""
-        values = {name: value for name, value in row_of(mail).items() if name != "outbox_id"}
-        await self._connection.execute(
-            update(mails).where(mails.c.outbox_id == mail.outbox_id).values(values)
-        )
+        values = row_of(mail)
+        await self._connection.execute(SAVED, values | {"this": values.pop("outbox_id")})
 
     async def not_started(self, before: datetime, limit: int) -> Sequence[Mail]:
         """The oldest mails queued before a moment whose process nobody has asked to start."""
@@ -111,14 +113,9 @@ class Mails:
         """The oldest failed mails that found the dead letters full."""
         return await self._oldest(NO_ROOM, mails.c.last_failure_at, limit)
 
-    async def count_without_room(
-        self, *, code: str | None = None, company_id: str | None = None, since: datetime | None = None
-    ) -> int:
-        """How many failed mails found the dead letters full: of a code, of a company, since a moment."""
-        which = NO_ROOM if since is None else NO_ROOM & (mails.c.last_failure_at >= since)
-        which = which if code is None else which & (mails.c.last_failure_code == code)
-        which = which if company_id is None else which & (mails.c.company_id == company_id)
-        return await self._connection.scalar(select(func.count()).select_from(mails).where(which)) or 0
+    async def count_without_room(self) -> int:
+        """How many failed mails found the dead letters full."""
+        return await self._connection.scalar(select(func.count()).select_from(mails).where(NO_ROOM)) or 0
 
     async def lock_without_room(self, limit: int) -> Sequence[Mail]:
         """The same, held until the transaction ends; not those that somebody else holds."""
@@ -180,8 +177,8 @@ class Mails:
         query = select(*COLUMNS).where(which).order_by(moment).limit(limit)
         return [_read(dict(row._mapping)) for row in await self._connection.execute(query)]
 
-    async def _one(self, query: Select[tuple[object, ...]]) -> Mail | None:
-        row = (await self._connection.execute(query)).one_or_none()
+    async def _one(self, query: Select[tuple[object, ...]], outbox_id: str) -> Mail | None:
+        row = (await self._connection.execute(query, {"this": outbox_id})).one_or_none()
         return None if row is None else _read(dict(row._mapping))
 
 

@@ -5,17 +5,23 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
+
+import pytest
+from pyzeebe.proto.gateway_pb2 import CancelProcessInstanceRequest
+from pyzeebe.proto.gateway_pb2_grpc import GatewayStub
 
 from bpmn.names import ProcessId
 from domain.mail.mail import Mail, MailContent, MailState, outbox_id
-from gateways.practice.mail_server import Mailbox, mail_server
+from gateways.practice.mail_server import Mailbox, Reply, mail_server
+from gateways.zeebe.refusals import CommandRefusedError
 from persistence.repositories.mails import seal_mail
 from persistence.store import Transaction
 from tests.process.mail_post import mailing
 from tests.process.stage import Stage, eventually
 from tests.support.mails import a_dead_letter, a_mail
 from workers.mail.redrive import bring_back
-from workers.upkeep.lost_mail import end_overdue
+from workers.upkeep.lost_mail import end_cancelled, end_overdue
 from workers.upkeep.standing import nudges_by
 
 CONTENT = MailContent("BILLING_MANAGEMENT", "permanent-error", "pt", {})
@@ -115,3 +121,73 @@ async def test_when_its_day_is_over_a_process_on_an_incident_ends_as_that_of_a_d
 
         await eventually(ended, "the process to end")
         assert there.records.variables(only)["emailStatus"] == "FAILED"
+
+
+async def in_hand(stage: Stage, mail: Mail) -> Mail:
+    """The mail as it waits for its next attempt, its process on record."""
+
+    async def look() -> Mail | None:
+        found = await stage.app.store.look(lambda tx: tx.mails.find(mail.outbox_id))
+        return found if found and found.last_failure_at and found.last_job else None
+
+    return await eventually(look, "the first attempt to fail")
+
+
+async def refused_once(stage: Stage, name: str) -> tuple[Mail, int]:
+    """A mail that waits for its login to be mended, and its process."""
+    mail = await made(stage, name)
+    await stage.app.store.run(lambda tx: tx.mails.add(mail))
+    await stage.app.mail.queue.start([mail], mail.enqueued_at)
+    waits = await in_hand(stage, mail)
+    [instance] = instances(stage, mail)
+    assert waits.last_job
+    assert waits.last_job.place
+    assert waits.last_job.place.instance == instance
+    return waits, instance
+
+
+async def test_a_mail_whose_process_is_cancelled_in_operate_is_a_dead_letter_and_one_that_runs_is_not(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with refusing(stage, tmp_path) as there:
+        (cancelled, instance), (waits, _) = (
+            await refused_once(there, "cancelled"),
+            await refused_once(there, "runs"),
+        )
+        await cancel(there, instance)
+        later = await there.clock.now() + timedelta(hours=1)
+        assert await end_cancelled(there.app.mail.sender, there.app.commands.was_ended, later) == 1
+        found = await there.app.store.look(
+            lambda tx: tx.mails.find_all([cancelled.outbox_id, waits.outbox_id])
+        )
+        letter = await there.app.store.look(lambda tx: tx.dead_letters.find(cancelled.outbox_id))
+    assert found[cancelled.outbox_id].state is MailState.FAILED
+    assert found[waits.outbox_id].state is MailState.PENDING
+    assert letter is not None
+    assert letter.last_failure_code == "PROCESS_ENDED"
+
+
+async def test_a_process_of_an_engine_that_has_lost_its_data_was_ended_by_nobody(
+    stage: Stage, tmp_path: Path
+) -> None:
+    async with refusing(stage, tmp_path) as there:
+        _, instance = await refused_once(there, "engine gone")
+        await cancel(there, instance)
+        beyond_all = instance + (1 << 40)  # as of an engine that had given out more keys than this one
+        assert await there.app.commands.was_ended(instance)
+        assert not await there.app.commands.was_ended(beyond_all)
+        with pytest.raises(CommandRefusedError):  # of a partition that is not there
+            await there.app.commands.was_ended(instance + (1 << 51))
+
+
+@asynccontextmanager
+async def refusing(stage: Stage, folder: Path) -> AsyncIterator[Stage]:
+    """Mail to a server that refuses every login: it waits, and spends no attempt."""
+    mailbox = Mailbox(script=lambda _address, _attempt: Reply("535 5.7.8 no"))
+    async with mail_server(mailbox), mailing(stage, mailbox, folder) as there:
+        yield there
+
+
+async def cancel(stage: Stage, instance: int) -> None:
+    stub: Any = GatewayStub(stage.app.channel)
+    await stub.CancelProcessInstance(CancelProcessInstanceRequest(processInstanceKey=instance))

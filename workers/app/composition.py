@@ -123,6 +123,7 @@ class App:
             mail=self.mail,
             start_received=self.intake.start_received,
             process_runs=self.commands.runs,
+            process_ended=self.commands.was_ended,
             nudges=nudges_by(self.commands),
             doubt=doubt,
             observe=self.observe,

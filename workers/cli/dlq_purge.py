@@ -28,7 +28,8 @@ Numbers = Sequence[tuple[str | None, int]]
 
 def purge(
     older_than: Annotated[
-        timedelta, typer.Option("--older-than", parser=read_age, metavar="DAYS", help="Here for longer.")
+        timedelta,
+        typer.Option("--older-than", parser=read_age, metavar="AGE", help="Here for longer: days, or 4h."),
     ],
     code: CodeOption = None,
     company: CompanyOption = None,

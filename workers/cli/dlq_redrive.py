@@ -20,7 +20,7 @@ from domain.mail.redrive import (
     RedriveTerms,
 )
 from persistence.repositories.dead_letters import WantedLetters
-from persistence.store import Store
+from persistence.store import Store, Transaction
 from workers.app.composition import App
 from workers.cli.application import with_app
 from workers.cli.dlq_options import (
@@ -86,9 +86,20 @@ async def _chosen(store: Store, wanted: WantedLetters, named: Sequence[str] | No
     found = list(await store.look(lambda tx: tx.dead_letters.to_redrive(wanted)))
     if not named:
         return found
-    if unknown := [name for name in named if name not in found]:
-        refuse(f"Not among the dead letters that can be sent again: {', '.join(unknown)}. Nothing was done.")
+    if others := [name for name in named if name not in found]:
+        why = [await store.look(lambda tx, one=one: _why_not(tx, one)) for one in others]  # type: ignore[misc]
+        refuse(f"Cannot be sent again: {'; '.join(why)}. Nothing was done.")
     return [one for one in found if one in set(named)]
+
+
+async def _why_not(tx: Transaction, outbox_id: str) -> str:
+    """Why a letter that was named cannot go: it is none, goes already, or another option leaves it out."""
+    letter = await tx.dead_letters.find(outbox_id)
+    if letter is None:
+        return f"{outbox_id} is no dead letter (see `reenvio dlq list`)"
+    if letter.redriven_at is not None:
+        return f"{outbox_id} is on its way since {letter.redriven_at.isoformat(timespec='seconds')}"
+    return f"{outbox_id} does not fit the other options (leave them out)"
 
 
 async def _openable(app: App, ids: Sequence[str]) -> Sequence[str]:

@@ -40,24 +40,16 @@ async def _figures(
 async def _tell_letters(tx: Transaction, wanted: WantedLetters, now: datetime) -> None:
     letters, mails = tx.dead_letters, tx.mails
     number, on_its_way = await letters.count(wanted), await letters.count(replace(wanted, on_its_way=True))
-    hour, day = [await _entered(tx, wanted, now - span) for span in (HOUR, DAY)]
+    entries = (await tx.letter_entries.since(wanted, now - DAY)).values()
+    hour = sum(at >= now - HOUR for at in entries)
     outside, oldest = await mails.count_without_room(), await letters.oldest()
     room = f"{counted(number, 'dead letter')} of at most {AT_MOST}"
     tell(f"{DEAD_LETTER_QUEUE}: {room}, {on_its_way} of them on their way again.")
-    tell(f"{hour} came in the last hour; {day / 24:.1f} an hour over the last day.")
+    tell(f"{hour} came in the last hour; {len(entries) / 24:.1f} an hour over the last day.")
     if oldest:
         tell(f"The oldest of all came at {_time(oldest)}.")
     if outside:
         tell(f"No room for {counted(outside, 'mail')}: they move in when there is; export, then purge.")
-
-
-async def _entered(tx: Transaction, wanted: WantedLetters, since: datetime) -> int:
-    """How many came since a moment and lie here, or found no room: a full box does not look quiet."""
-    inside = await tx.dead_letters.count(_since(wanted, since))
-    if wanted.moved_before is not None:
-        return inside
-    which = {"code": wanted.code, "company_id": wanted.company_id}
-    return inside + await tx.mails.count_without_room(**which, since=_since(wanted, since).moved_since)
 
 
 def _tell_queue(pending: PendingMails, balance: MailBalance) -> None:
@@ -67,11 +59,6 @@ def _tell_queue(pending: PendingMails, balance: MailBalance) -> None:
     tell(f"{QUEUE}: {waiting}{since}.")
     ended = f"{balance.sent} SENT, {balance.failed} FAILED"
     tell(f"In the last day: {ended} ({balance.failed_percent:.1f} % of them).")
-
-
-def _since(wanted: WantedLetters, moment: datetime) -> WantedLetters:
-    given = wanted.moved_since
-    return replace(wanted, moved_since=max(moment, given) if given else moment)
 
 
 def _tell_counts(name: str, counts: Counts) -> None:

@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 from typing import Annotated, assert_never
 
+import structlog
 from pydantic import AfterValidator, Field
 
 from bpmn.names import ErrorCode, JobType, Variable
@@ -12,6 +13,7 @@ from domain.mail.mail import Mail, MailContent, MailState, outbox_id
 from domain.mail.remedies import remedy
 from persistence.encryption.cipher import CipherError
 from workers.jobs.company_ids import checked_company
+from workers.jobs.engine_time import engine_time
 from workers.jobs.held_job import held_job
 from workers.jobs.services import Services
 from workers.mail.queueing import MailQueue, MailRequest
@@ -21,9 +23,12 @@ from workers.mail.services import LOCK_MARGIN
 from workers.runtime.handler import ClaimText, JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Complete, Incident, Outcome, Postpone, Throw
+from workers.upkeep.clocks import ClocksDisagree
 
+log = structlog.get_logger(__name__)
 ASK_AGAIN = timedelta(seconds=1)
 TEXT_PAUSE = timedelta(minutes=1)
+CLOCKS_PAUSE = timedelta(minutes=5)
 NO_MAIL = "mail is not set up in this worker (docs/mail.md). Set it up, restart it, then retry in Operate."
 HELD = "A limit of mail leaves no room for it now (docs/mail-fairness.md)."
 UNKNOWN = (
@@ -104,16 +109,21 @@ def send_email(services: Services) -> JobHandler:
     async def handle(job: Job, given: SendInput) -> Outcome:
         if services.mail is None:
             return Incident(f"{job.type}: {NO_MAIL}", is_undone=True)
+        now = await services.clock.now()
+        agreed = services.clock_check.whether_past(engine_time(job, lock, now), now)
         try:
-            attempted = await services.mail.sender.attempt(given.outbox_id, held_job(job))
+            attempted = await services.mail.sender.attempt(given.outbox_id, held_job(job), agreed)
         except CipherError as sealed:
             return Incident(f"{job.type}: {sealed} {SEALED}", is_undone=True)
         except TextAwaited as awaited:
             return Postpone(f"{job.type}: {awaited}", TEXT_PAUSE)
+        except ClocksDisagree as apart:
+            log.warning("mail_not_expired", why=str(apart))
+            return Postpone(f"{job.type}: {apart}", CLOCKS_PAUSE)
         return await _outcome(attempted, services)
 
     time_limit = services.mail.time_limit if services.mail else timedelta(seconds=30)
-    return JobHandler(
+    handler = JobHandler(
         type=JobType.SEND_EMAIL,
         # whose line it is, in the log and the trace; and whose turn it was, where companies share a lane
         variables=(*SendInput.names(), Variable.CLAIM_ID, Variable.COMPANY_ID),
@@ -123,6 +133,8 @@ def send_email(services: Services) -> JobHandler:
         at_once=services.mail.at_once if services.mail else 5,
         never_cut_short=True,
     )
+    lock = services.limits.applied_to(handler).lock
+    return handler
 
 
 async def _outcome(attempted: Attempted, services: Services) -> Outcome:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -10,6 +10,7 @@ from bpmn.names import JobType, Variable
 from domain.standing import LATE_AFTER
 from persistence.audit.anchors import AnchorRefused
 from persistence.repositories.upkeep_runs import UpkeepTask
+from workers.jobs.engine_time import engine_time
 from workers.jobs.services import Services
 from workers.mail.dead_letters import move_in
 from workers.mail.limits import forget_idle
@@ -19,7 +20,7 @@ from workers.runtime.outcome import Complete, Fail, Outcome
 from workers.upkeep.clocks import ClocksDisagree
 from workers.upkeep.dead_letters import expire_letters
 from workers.upkeep.kpis import take_snapshot
-from workers.upkeep.lost_mail import end_overdue, start_lost
+from workers.upkeep.lost_mail import end_cancelled, end_overdue, start_lost
 from workers.upkeep.probing import Probing
 from workers.upkeep.report_mail import ReportMail
 from workers.upkeep.retention import apply, remove_expired_records, set_due_anchors
@@ -89,7 +90,8 @@ def start_emails(services: Services) -> JobHandler:
     async def start(now: datetime) -> int:
         if services.mail is None:
             return 0
-        started = await start_lost(services.mail.queue, now)
+        ended = await end_cancelled(services.mail.sender, services.process_ended, now)
+        started = ended + await start_lost(services.mail.queue, now)
         return started + await move_in(services.store, now, services.observe)
 
     async def start_and_end(now: datetime) -> int:
@@ -174,20 +176,12 @@ def _held_to_clocks(
 
     async def handle(job: Job) -> Outcome:
         try:
-            await services.clock_check.agreed(_engine_time(job, lock, await services.clock.now()))
+            await services.clock_check.agreed(engine_time(job, lock, await services.clock.now()))
         except ClocksDisagree as apart:
             return await otherwise(job, apart)
         return await handler.handle(job)
 
     return replace(handler, handle=handle)
-
-
-def _engine_time(job: Job, lock: timedelta, now: datetime) -> datetime | None:
-    """The engine's present moment, as near to ours as its word allows: the job's lock lasts."""
-    if job.deadline is None:
-        return None
-    end = datetime.fromtimestamp(job.deadline, UTC)
-    return min(max(now, end - lock), end)
 
 
 def _maintenance(job_type: JobType, services: Services, work: Work, *, minutes: int = 10) -> JobHandler:

@@ -37,6 +37,11 @@ async def every_process_runs(_process_instance_key: int) -> bool:
     return True
 
 
+async def no_process_ended(_process_instance_key: int) -> bool:
+    """For workers that cannot ask the engine: then mail whose process is gone is started again."""
+    return False
+
+
 def nobody_to_tell() -> None:
     """For workers that take on jobs whatever the database does."""
 
@@ -50,8 +55,8 @@ class Services:
 
     Without `mail` notices are recorded, and nobody is written to. `stopwatch` counts seconds that pass by
     themselves, whatever is done to clocks, and `pause` waits for them. `doubt` is told when the database may
-    be away. `process_runs` asks the engine for a process instance, `nudges` push on what stands still.
-    `observe` is told what was done.
+    be away. `process_runs` and `process_ended` ask the engine for a process instance, `nudges` push on what
+    stands still. `observe` is told what was done.
     """
 
     store: Store
@@ -73,6 +78,7 @@ class Services:
     probe: Probe = is_up
     nudges: Nudges = field(default_factory=Nudges)
     process_runs: Callable[[int], Awaitable[bool]] = every_process_runs
+    process_ended: Callable[[int], Awaitable[bool]] = no_process_ended
     doubt: Callable[[], None] = nobody_to_tell
     observe: Observe = nobody_watches
     stopwatch: Callable[[], float] = perf_counter

@@ -14,6 +14,7 @@ from domain.mail.limits import BUSY, MailLimits, MailMeter, Room, room, taken
 from domain.mail.tenants import KEPT
 from domain.ports import Clock
 from persistence.database.trouble import DatabaseError
+from persistence.repositories.mail_limits import AskedTraffic, MailTraffic
 from persistence.store import Store, Transaction
 from workers.runtime.lanes import Allowance, LanesUnknownError
 
@@ -68,14 +69,19 @@ class MailLimiter:
 
     async def admit(self, tx: Transaction, company_id: str, now: datetime) -> timedelta | None:
         """Count a mail that begins in this transaction, and None; or how long it has to wait."""
-        scopes = (ALL, scope_of(company_id))
-        meters = await tx.mail_paces.lock(scopes, now=now)
-        rooms = await self._rooms(tx, company_id, meters, now)
-        if not all(rooms[scope].number for scope in scopes):
+        traffic = await tx.mail_paces.lock(_asked(company_id, now))
+        rooms = self._rooms(company_id, traffic, now)
+        if not all(one.number for one in rooms.values()):
             return self._held(company_id, rooms, now)
-        after = (taken(meters[scope], self._limits.of(scope), 1, now) for scope in scopes)
-        await tx.mail_paces.save([one for one in after if self._limits.of(one.scope).interval])
+        before = [traffic.meters[scope] for scope in (ALL, scope_of(company_id))]
+        overall, own = (self._taken(meter, now) for meter in before)
+        if [overall, own] != before:
+            await tx.mail_paces.save(overall, own)
         return None
+
+    def _taken(self, meter: MailMeter, now: datetime) -> MailMeter:
+        limits = self._limits.of(meter.scope)
+        return taken(meter, limits, 1, now) if limits.interval else meter
 
     async def room(self, tenant: str, most: int) -> Allowance:
         """How many jobs of a company are worth taking; nobody is asked until a mail could not go."""
@@ -84,22 +90,16 @@ class MailLimiter:
             return Allowance(most)
         now = await self._clock.now()
 
-        async def look(tx: Transaction) -> Mapping[str, Room]:
-            return await self._rooms(tx, tenant, await tx.mail_paces.find(scopes, now=now), now)
-
         with told_apart():
-            rooms = await self._store.look(look)
+            traffic = await self._store.look(lambda tx: tx.mail_paces.look(_asked(tenant, now)))
+        rooms = self._rooms(tenant, traffic, now)
         self._tight -= {scope for scope, one in rooms.items() if one.number > most}
         return _allowance(rooms, most, now)
 
-    async def _rooms(
-        self, tx: Transaction, company_id: str, meters: Mapping[str, MailMeter], now: datetime
-    ) -> Mapping[str, Room]:
-        own = scope_of(company_id)
-        under_way = await tx.mail_paces.under_way(company_id, now=now, longest=LONGEST_LEASE)
+    def _rooms(self, company_id: str, traffic: MailTraffic, now: datetime) -> Mapping[str, Room]:
         return {
-            scope: room(meters[scope], self._limits.of(scope), under_way=count, now=now)
-            for scope, count in zip((ALL, own), under_way, strict=True)
+            scope: room(traffic.meters[scope], self._limits.of(scope), under_way=count, now=now)
+            for scope, count in zip((ALL, scope_of(company_id)), traffic.under_way, strict=True)
         }
 
     def _held(self, company_id: str, rooms: Mapping[str, Room], now: datetime) -> timedelta:
@@ -117,6 +117,10 @@ async def forget_idle(tx: Transaction, now: datetime) -> None:
     """Remove paces that hold nobody, and figures of turns that nobody has had for long."""
     await tx.mail_paces.forget(before=now - PACES_KEPT, limit=AT_ONCE)
     await tx.tenant_figures.forget(before=now - KEPT)
+
+
+def _asked(company_id: str, now: datetime) -> AskedTraffic:
+    return AskedTraffic((ALL, scope_of(company_id)), company_id, now, LONGEST_LEASE)
 
 
 def _allowance(rooms: Mapping[str, Room], most: int, now: datetime) -> Allowance:

@@ -11,6 +11,7 @@ from domain.mail.remedies import remedy
 from domain.observations import MailAttempted, MailFate
 
 log = structlog.get_logger(__name__)
+NEVER_TRIED = frozenset({OwnCode.EXPIRED, OwnCode.PROCESS_ENDED})
 Ended = MailOver | MailDied | MailWaits | MailHeldBack
 
 
@@ -42,13 +43,18 @@ def tell_held_back(mail: Mail, failure: MailFailure) -> None:
     )
 
 
+def tell_broken(mail: Mail, error: Exception) -> None:
+    """That an attempt met an error of our own, by its kind alone: what it says may quote an address."""
+    log.error("mail_attempt_broke", jobId=mail.outbox_id, error=type(error).__name__)
+
+
 def _death(died: MailDied, max_attempts: int, seconds: float | None) -> MailAttempted:
     return replace(
         _attempted(died.mail, MailFate.DIED, max_attempts, seconds),
         is_buried=died.mail.dead_lettered_at is not None,
         cause=died.move.cause,
         came_back=died.came_back,
-        is_made=died.move.code != OwnCode.EXPIRED,
+        is_made=died.move.code not in NEVER_TRIED,
     )
 
 

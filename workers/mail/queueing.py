@@ -95,8 +95,11 @@ class MailQueue:
 
         A message that is not kept starts a process where the mail has none, and is dropped where it has.
         """
-        waiting = await self.store.look(lambda tx: tx.mails.out_of_hands(now - FORGOTTEN, AT_ONCE))
-        return await self.start(waiting, now, keep=timedelta())
+        return await self.start(await self.forgotten(now), now, keep=timedelta())
+
+    async def forgotten(self, now: datetime) -> Sequence[Mail]:
+        """Those that wait though nobody has had them in hand for long."""
+        return await self.store.look(lambda tx: tx.mails.out_of_hands(now - FORGOTTEN, AT_ONCE))
 
     async def _is_started(self, mail: Mail, keep: timedelta) -> bool:
         variables = {

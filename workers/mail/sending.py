@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from time import perf_counter
 
-import structlog
-
 from domain.errors import Trouble
 from domain.mail.attempts import (
     AttemptBegun,
@@ -18,13 +16,16 @@ from domain.mail.attempts import (
     MailWaits,
     begin,
     dead_letter_of,
+    end,
     fail,
+    has_died,
     is_same_attempt,
+    is_untouched,
     may_leave,
     succeed,
 )
 from domain.mail.codes import MailFailure, OwnCode
-from domain.mail.mail import Mail, MailContent, MailState, outbox_id
+from domain.mail.mail import Mail, MailState
 from domain.mail.retry import is_expired
 from domain.mail.sending import MailAnswerLost, MailGateway, MailNotSent, MailResult, MailSent
 from domain.observations import MailAttempted, Observe, nobody_watches
@@ -36,19 +37,15 @@ from persistence.encryption.cipher import Cipher
 from persistence.repositories.mails import mail_context, open_mail
 from persistence.store import Store, Transaction
 from workers.claims.claim_ids import outward_id
+from workers.mail.death_notices import DeathNotices
 from workers.mail.facts import died_fact, sent_fact
-from workers.mail.observing import Ended, observed, tell_held_back
-from workers.mail.queueing import AT_ONCE, LEFT_BEHIND, MailQueue, MailRequest
-from workers.mail.recipients import OtherGroup
+from workers.mail.observing import Ended, observed, tell_broken, tell_held_back
+from workers.mail.queueing import AT_ONCE, LEFT_BEHIND, MailQueue
 from workers.mail.rendering import Renderer
 
-DEAD_LETTER = "dead-letter"
-NOTICES = {OtherGroup.ADMINISTRATOR: DEAD_LETTER, OtherGroup.COMPANY: "dead-letter-company"}
-"""The templates of a notice about mail that died; one that dies itself makes no further notice."""
 SAID_AT_MOST = 1_000
 TEXT_AWAITED = timedelta(hours=1)
 """So long after it was queued a mail waits for a worker that has its text: a newer one may be starting."""
-log = structlog.get_logger(__name__)
 
 
 class TextAwaited(Trouble):
@@ -74,13 +71,29 @@ class MailHeld:
 
 
 Attempted = MailOver | MailDied | MailWaits | MailHeldBack | MailHeld | AttemptUnderWay | UnknownMail
+AgreedPast = Callable[[datetime], None]
+"""Raises trouble where clocks disagree whether a moment has passed."""
 Admit = Callable[[Transaction, str, datetime], Awaitable[timedelta | None]]
 """Whether a mail of a company may begin in a transaction: None, or how long it has to wait."""
+
+
+def clocks_agree(_moment: datetime) -> None:
+    """There is one clock."""
 
 
 async def everybody_goes(_tx: Transaction, _company_id: str, _now: datetime) -> timedelta | None:
     """There are no limits."""
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptGiven:
+    """An attempt that is asked for: at which mail, when, by which job; `agreed` doubts a moment."""
+
+    outbox_id: str
+    now: datetime
+    job: HeldJob | None
+    agreed: AgreedPast
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,42 +111,55 @@ class MailSender:
     stopwatch: Callable[[], float] = perf_counter
     admit: Admit = everybody_goes
 
-    async def attempt(self, outbox_id: str, job: HeldJob | None = None) -> Attempted:
-        """Try once for a job, if the mail is still to be sent and nobody is sending it."""
+    @property
+    def _notices(self) -> DeathNotices:
+        return DeathNotices(self.queue, self.renderer.recipients)
+
+    async def attempt(
+        self, outbox_id: str, job: HeldJob | None = None, agreed: AgreedPast = clocks_agree
+    ) -> Attempted:
+        """Try once for a job, if the mail is still to be sent and nobody is sending it.
+
+        While clocks disagree whether its time is over, it is neither sent late nor given up.
+        """
         now, since = await self.clock.now(), self.stopwatch()
-        begun = await self.store.run(lambda tx: self._begin(tx, outbox_id, now, job))
+        given = AttemptGiven(outbox_id, now, job, agreed)
+        begun = await self.store.run(lambda tx: self._begin(tx, given))
         ended = await self._made(begun.mail, now) if isinstance(begun, AttemptBegun) else begun
         if not isinstance(begun, MailOver):
             self._tell(ended, self.stopwatch() - since if isinstance(begun, AttemptBegun) else None)
         if isinstance(ended, MailDied):
-            await self._start_notices(ended.mail)
+            await self._notices.start(ended.mail)
         return ended
 
     async def _made(self, mail: Mail, now: datetime) -> Attempted:
         result = await self._send(mail, now)
-        ended = await self.clock.now()
+        ended = min(await self.clock.now(), mail.sending_until or now)  # a clock that leapt ages no mail
         return await self.store.run_until_written(lambda tx: self._settle(tx, mail, result, ended))
 
-    async def _begin(
-        self, tx: Transaction, outbox_id: str, now: datetime, job: HeldJob | None
-    ) -> AttemptBegun | Attempted:
-        mail = await tx.mails.lock(outbox_id)
+    async def _begin(self, tx: Transaction, given: AttemptGiven) -> AttemptBegun | Attempted:
+        mail, now = await tx.mails.lock(given.outbox_id), given.now
         if mail is None:
             return UnknownMail()
-        if mail.state is MailState.PENDING and self._is_text_awaited(mail, now):
-            raise TextAwaited
+        if mail.state is MailState.PENDING:
+            self._require_agreement(mail, given)
         begun = begin(mail, self.terms, now)
         if isinstance(begun, AttemptBegun):
-            open_mail(self.cipher, outbox_id, mail.sealed)  # without its key no attempt is spent
+            open_mail(self.cipher, mail.outbox_id, mail.sealed)  # without its key no attempt is spent
             if wait := await self.admit(tx, mail.company_id, now):
-                return await _hold(tx, mail, job, wait)
-            await tx.mails.save(begun.mail.in_hands_of(job))
+                return await _hold(tx, mail, given.job, wait)
+            await tx.mails.save(begun.mail.in_hands_of(given.job))
         if isinstance(begun, MailDied):
             return await self._bury(tx, begun, now)
         return begun
 
-    def _is_text_awaited(self, mail: Mail, now: datetime) -> bool:
-        return not self.renderer.knows(mail.template) and now < mail.enqueued_at + TEXT_AWAITED
+    def _require_agreement(self, mail: Mail, given: AttemptGiven) -> None:
+        """That its time is over, or is not, nobody doubts; nor that its text has been waited for."""
+        given.agreed(mail.expires_at)
+        if not self.renderer.knows(mail.template):
+            given.agreed(mail.enqueued_at + TEXT_AWAITED)
+            if given.now < mail.enqueued_at + TEXT_AWAITED:
+                raise TextAwaited
 
     async def _send(self, mail: Mail, now: datetime) -> MailResult:
         """What came of it; an attempt that breaks was one, too, and is written down as that."""
@@ -146,7 +172,8 @@ class MailSender:
                 return MailNotSent(MailFailure(OwnCode.STOOD_STILL))
             return await self.gateway.send(rendered)
         except Exception as error:
-            return _broken(mail, error)
+            tell_broken(mail, error)
+            return MailNotSent(MailFailure(OwnCode.OWN_FAULT, said=str(error)))
 
     async def _may_leave(self, mail: Mail) -> bool:
         """Asked last of all: a worker may have stood still since it began, and its machine's clocks too."""
@@ -178,25 +205,39 @@ class MailSender:
             died = begin(mail, self.terms, now)
             return await self._bury(tx, died, now) if isinstance(died, MailDied) else None
 
-        died = await self.store.run(expire)
+        return await self._told_of(await self.store.run(expire))
+
+    async def _told_of(self, died: MailDied | None) -> Mail | None:
         if died is None:
             return None
         self._tell(died)
-        await self._start_notices(died.mail)
+        await self._notices.start(died.mail)
         return died.mail
+
+    async def give_up(self, seen: Mail, now: datetime) -> Mail | None:
+        """Bury a mail whose process was ended before it was sent; None where it has gone on since."""
+
+        async def bury(tx: Transaction) -> MailDied | None:
+            mail = await tx.mails.lock(seen.outbox_id)
+            died = end(mail, now) if mail is not None and is_untouched(mail, seen) else None
+            return await self._bury(tx, died, now) if died else None
+
+        return await self._told_of(await self.store.run(bury))
 
     async def _settle(self, tx: Transaction, begun: Mail, result: MailResult, now: datetime) -> Attempted:
         """Write down what came of it: that it was taken counts always, a failure if nobody went on since."""
         mail = await tx.mails.lock(begun.outbox_id) or begun
         match result:
             case MailSent(message_id):
-                return await self._sent(tx, succeed(mail, message_id, now))
+                return await self._sent(tx, succeed(mail, message_id, now), may_lie=has_died(mail))
             case MailNotSent(failure) | MailAnswerLost(failure):
                 return await self._failed(tx, mail, begun, failure, now)
 
-    async def _sent(self, tx: Transaction, mail: Mail) -> MailOver:
+    async def _sent(self, tx: Transaction, mail: Mail, *, may_lie: bool) -> MailOver:
+        """It was taken; where a letter of it may lie among the dead, that goes."""
         await tx.mails.save(mail)
-        await tx.dead_letters.remove([mail.outbox_id])
+        if may_lie:
+            await tx.dead_letters.remove([mail.outbox_id])
         await tx.outbox.add([sent_fact(mail)])
         return MailOver(mail)
 
@@ -232,22 +273,8 @@ class MailSender:
         if mail.claim_id:
             await tx.journal.write(mail.claim_id, "mail_dead_lettered", died.move.reason, now=now)
         await tx.outbox.add([died_fact(mail, now)])
-        if mail.template not in NOTICES.values():
-            for group in NOTICES:
-                await self._queue_notice(tx, mail, group, now)
+        await self._notices.add(tx, mail, now)
         return replace(died, mail=mail, came_back=earlier is not None)
-
-    async def _queue_notice(self, tx: Transaction, mail: Mail, group: OtherGroup, now: datetime) -> None:
-        """At most one per group, company and hour: an outage of the mail server makes no flood of its own."""
-        if self.renderer.recipients.of(group, mail.company_id):
-            content = MailContent(group, NOTICES[group], self.queue.language, _facts(mail))
-            await self.queue.add(tx, MailRequest(_notice_id(mail, group, now), content, mail.company_id), now)
-
-    async def _start_notices(self, mail: Mail) -> None:
-        now = mail.last_failure_at or await self.clock.now()
-        ids = [_notice_id(mail, group, now) for group in OtherGroup]
-        found = [await self.store.look(lambda tx, one=one: tx.mails.find(one)) for one in ids]  # type: ignore[misc]
-        await self.queue.start([notice for notice in found if notice and notice.published_at is None], now)
 
     def _tell(self, ended: Attempted, seconds: float | None = None) -> None:
         if isinstance(ended, Ended) and (told := self._told(ended, seconds)):
@@ -265,23 +292,3 @@ async def _hold(tx: Transaction, mail: Mail, job: HeldJob | None, wait: timedelt
     if job is not None:
         await tx.mails.save(mail.in_hands_of(replace(job, until=job.until + wait)))
     return MailHeld(wait)
-
-
-def _broken(mail: Mail, error: Exception) -> MailNotSent:
-    """By its kind alone: what an error says may quote an address."""
-    log.error("mail_attempt_broke", jobId=mail.outbox_id, error=type(error).__name__)
-    return MailNotSent(MailFailure(OwnCode.OWN_FAULT, said=str(error)))
-
-
-def _notice_id(mail: Mail, group: OtherGroup, now: datetime) -> str:
-    return outbox_id(DEAD_LETTER, group, mail.company_id, f"{now:%Y-%m-%dT%H}")
-
-
-def _facts(mail: Mail) -> dict[str, str]:
-    return {
-        "outboxId": mail.outbox_id,
-        "companyId": mail.company_id,
-        "failedAttempts": str(mail.attempts),
-        "code": mail.last_failure_code or "-",
-        "reason": mail.last_failure_reason or "-",
-    }

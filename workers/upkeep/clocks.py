@@ -1,6 +1,6 @@
 """Maintenance removes and seals by the time: it does not run while clocks disagree about it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import median
@@ -9,18 +9,12 @@ from domain.errors import Trouble
 from domain.ports import Clock
 
 TOLERANCE = timedelta(minutes=5)
-ENGINE = "the engine"
+ALLOWED = "how far they may differ is CLOCK_TOLERANCE_SECONDS."
+DATABASE, ENGINE = "the database", "the engine"
 
 
 class ClocksDisagree(Trouble):
-    """Which clock says what, and which of them stands apart."""
-
-    def __init__(self, readings: Mapping[str, datetime]) -> None:
-        said = ", ".join(f"{name} says {at.isoformat(timespec='seconds')}" for name, at in readings.items())
-        super().__init__(
-            f"Maintenance was not run, because clocks disagree: {said}{_odd_one(readings)}. Set the wrong "
-            "one right, then run it again; how far they may differ is CLOCK_TOLERANCE_SECONDS."
-        )
+    """What was not done, which clock says what, and which of them stands apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +30,30 @@ class ClockCheck:
         if readings and engine:
             readings[ENGINE] = engine
         if readings and max(readings.values()) - min(readings.values()) > self.tolerance:
-            raise ClocksDisagree(readings)
+            raise ClocksDisagree(
+                f"Maintenance was not run, because clocks disagree: {_said(readings)}. Set the wrong one "
+                f"right, then run it again; {ALLOWED}"
+            )
+
+    def whether_past(self, engine: datetime | None, now: datetime) -> Callable[[datetime], None]:
+        """Refuses to go on where the engine and the time that we live by are apart, and disagree whether a
+        moment has passed; no machine's own clock counts."""
+
+        def agreed(moment: datetime) -> None:
+            if not self.clocks or engine is None or abs(now - engine) <= self.tolerance:
+                return
+            if (now >= moment) != (engine >= moment):
+                raise ClocksDisagree(
+                    "The mail was neither sent nor given up, because clocks disagree: "
+                    f"{_said({DATABASE: now, ENGINE: engine})}. Set the wrong one right; {ALLOWED}"
+                )
+
+        return agreed
+
+
+def _said(readings: Mapping[str, datetime]) -> str:
+    each = (f"{name} says {at.isoformat(timespec='seconds')}" for name, at in readings.items())
+    return ", ".join(each) + _odd_one(readings)
 
 
 def _odd_one(readings: Mapping[str, datetime]) -> str:

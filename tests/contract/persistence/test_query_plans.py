@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import Any
 
 import pytest
@@ -34,6 +34,7 @@ from persistence.repositories.dead_letters import LetterPlace, WantedLetters
 from persistence.repositories.first_rounds import TakenSend
 from persistence.repositories.guides import SoughtGuides
 from persistence.repositories.idempotency import OperationKey, OperationStatus, OperationTerms
+from persistence.repositories.mail_limits import AskedTraffic
 from persistence.repositories.people_sessions import NewSession
 from persistence.repositories.review_desk import INCIDENT, DeskFilter, DeskPlace
 from persistence.repositories.standstills import LatePage, RestingJob
@@ -62,6 +63,8 @@ SMALL = {
     "upkeep_runs",
     "standing_still",
 }  # fmt: skip
+
+TRAFFIC = AskedTraffic(("v7", "v8"), "v7", NOW, timedelta(minutes=5))
 
 Work = Callable[[Transaction], Awaitable[Any]]
 HOT: dict[str, Work] = {
@@ -131,10 +134,9 @@ HOT: dict[str, Work] = {
     "forget lost": lambda tx: tx.payers.forget_lost(before=LONG_AGO, limit=10),
     "lanes with mail": lambda tx: tx.mail_lanes.known(),
     "lane of a company": lambda tx: tx.mail_lanes.assign("v7", 64, now=NOW),
-    "lock paces": lambda tx: tx.mail_paces.lock(["v7", "v8"], now=NOW),
-    "mails under way": lambda tx: tx.mail_paces.under_way("v7", now=NOW, longest=later(minutes=5) - NOW),
-    "paces": lambda tx: tx.mail_paces.find(["v7", "v8"], now=NOW),
-    "save paces": lambda tx: tx.mail_paces.save([MailMeter("v7", NOW), MailMeter("v8", NOW)]),
+    "lock paces and mails under way": lambda tx: tx.mail_paces.lock(TRAFFIC),
+    "paces and mails under way": lambda tx: tx.mail_paces.look(TRAFFIC),
+    "save paces": lambda tx: tx.mail_paces.save(MailMeter("v7", NOW), MailMeter("v8", NOW)),
     "forget paces": lambda tx: tx.mail_paces.forget(before=LONG_AGO, limit=10),
     "sharers of lanes": lambda tx: tx.mail_lanes.sharers(),
     "forget figures of turns": lambda tx: tx.tenant_figures.forget(before=LONG_AGO),
@@ -216,7 +218,7 @@ HOT: dict[str, Work] = {
     "orders about a payer": lambda tx: tx.orders.about_payer("p7", 10),
     "mails of reports": lambda tx: tx.mails.find_all(["v7", "v8"]),
     "number without room": lambda tx: tx.mails.count_without_room(),
-    "without room of late": lambda tx: tx.mails.count_without_room(code="v7", company_id="v7", since=NOW),
+    "entries of dead letters": lambda tx: tx.letter_entries.since(WantedLetters(), later(days=1)),
     "pending mails": lambda tx: tx.mails.pending(NOW),
     "codes of dead letters": lambda tx: tx.dead_letters.by_code(),
     "marks of dead letters": lambda tx: tx.dead_letters.marks(["v7", "v8"]),
@@ -347,6 +349,7 @@ READ_IN_ORDER = {
     "payers' moves": {"ix_outbox_payer_changes"},
     "a payer's moves": {"ix_outbox_payer_changes"},
     "number without room": {"ix_mails_no_room"},
+    "entries of dead letters": {"outbox", "pk_outbox", "ix_mails_no_room"},  # from the newest fact backwards
     "pending mails": {"ix_mails_waiting", "ix_mails_expires_at", "ix_mails_not_started"},
     "codes of dead letters": {"ix_dead_letters_code", "dead_letters"},
     "companies of dead letters": {"ix_dead_letters_company_id", "dead_letters"},

@@ -5,14 +5,20 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from sqlalchemy import delete
+from sqlalchemy.ext.asyncio import AsyncEngine
+
 from gateways.practice.mail_server import Mailbox, Reply
 from persistence.store import Store
+from persistence.tables import mails
 from tests.support.mail_stage import MailStage, mail_stage
 from tests.support.mails import CIPHER, a_mail, keep_dead
 from tests.support.services import services
 from workers.jobs.redrive import redrive_dead_letters
+from workers.mail.redrive import bring_back
 from workers.runtime import Job
 from workers.runtime.outcome import Complete, Postpone
+from workers.upkeep.dead_letters import expire_letters
 
 HALF_AN_HOUR = {"421": timedelta(minutes=30)}
 OVER = {"processedCount": 0, "redriveGoesOn": False}
@@ -119,3 +125,18 @@ async def test_one_code_that_fails_does_not_keep_the_next_from_its_turn(store: S
         assert await Cycle(stage, both).to_its_end() == [5, 4]
         left = await store.look(lambda tx: tx.dead_letters.list())
         assert {one.outbox_id for one in left} == {a_mail(number).outbox_id for number in range(6)}
+
+
+async def test_a_letter_that_lost_its_mail_on_its_way_does_not_keep_the_others_waiting_for_ever(
+    store: Store, database: AsyncEngine
+) -> None:
+    lost, *_ = await keep_dead(store, range(3))
+    async with mail_stage(store, Mailbox()) as stage:
+        assert await bring_back(store, stage.mail.queue, [lost], await stage.clock.now()) == [lost]
+        async with database.begin() as connection:
+            await connection.execute(delete(mails).where(mails.c.outbox_id == lost))
+        stage.clock.pass_by(timedelta(hours=2))
+        cycle = Cycle(stage, HALF_AN_HOUR)
+        assert await cycle.step() == OVER
+        await expire_letters(store, await stage.clock.now())
+        assert (await cycle.step())["redriveSize"] == 3

@@ -13,6 +13,7 @@ from persistence.repositories.mails import mail_context
 from persistence.store import Store
 from tests.support.mails import CIPHER, a_dead_letter, a_mail, keep_dead
 from tests.support.terminal import Terminal, terminal
+from workers.mail.facts import died_fact
 
 __all__ = ["terminal"]
 WHY = ("--reason", "the mail server was mended")
@@ -21,6 +22,10 @@ FIELDS = [
     "jobId", "outboxId", "companyId", "originalData", "failedAttempts", "lastFailureReason",
     "lastFailureCode", "lastFailureTimestamp", "enqueuedAt", "movedToDLQAt", "ttl",
 ]  # fmt: skip
+DEAD = {
+    "state": MailState.FAILED, "attempts": 5, "last_failure_reason": "SMTP 421: not now",
+    "last_failure_code": "421",
+}  # fmt: skip
 on_sqlite = pytest.mark.parametrize("kind", ["sqlite"], indirect=True)
 
 
@@ -146,6 +151,35 @@ async def test_stats_count_mail_that_found_no_room_all_of_it_and_as_come_in_of_l
     assert "0 came in the last hour" in of_one
 
 
+async def test_stats_count_letters_that_came_and_left_again_and_each_but_once(
+    terminal: Terminal, store: Store
+) -> None:
+    here, back, sent, purged, old = (a_mail(n, company_id=f"company-{n % 2}", **DEAD) for n in range(1, 6))
+    await keep_dead(store, [1], moved_at=ago(minutes=30), company_id="company-1")
+    await keep_dead(store, [2], moved_at=ago(days=3), company_id="company-0")
+    async with store.transaction() as tx:
+        for mail in (here, sent, purged):
+            await tx.outbox.add([died_fact(mail, ago(minutes=30))])
+        await tx.outbox.add([died_fact(replace(back, round=1), ago(minutes=20))])
+        await tx.outbox.add([died_fact(old, ago(hours=3))])
+    _, out, _ = await terminal.run("dlq", "stats")
+    assert "3 came in the last hour; 0.2 an hour over the last day." in out
+    _, of_one, _ = await terminal.run("dlq", "stats", "--company", "company-0")
+    assert "1 came in the last hour; 0.0 an hour over the last day." in of_one
+    _, of_none, _ = await terminal.run("dlq", "stats", "--code", "550")
+    assert "0 came in the last hour" in of_none
+
+
+async def test_a_fact_that_cannot_be_read_does_not_stop_stats(
+    terminal: Terminal, store: Store, database: AsyncEngine
+) -> None:
+    await store.run(lambda tx: tx.outbox.add([died_fact(a_mail(1, **DEAD), ago(minutes=5))]))
+    async with database.begin() as connection:
+        await connection.execute(text("UPDATE outbox SET payload = 'spoilt'"))
+    code, out, _ = await terminal.run("dlq", "stats")
+    assert (code, "0 came in the last hour" in out) == (0, True)
+
+
 async def test_a_mail_whose_worker_died_is_not_active_beyond_its_lease(
     terminal: Terminal, store: Store
 ) -> None:
@@ -253,13 +287,19 @@ async def test_a_purge_removes_what_is_old_enough_and_not_on_its_way(
 
 
 @on_sqlite
-async def test_a_redrive_names_the_letters_that_cannot_be_sent_again(
+async def test_a_redrive_names_the_letters_that_cannot_be_sent_again_and_why(
     terminal: Terminal, store: Store
 ) -> None:
-    await keep_dead(store, [1])
-    given = ("dlq", "redrive", a_mail(1).outbox_id, a_mail(2).outbox_id, *WHY, "--yes")
+    ready, goes = await keep_dead(store, [1, 3])
+    [other] = await keep_dead(store, [4], last_failure_code="550")
+    await store.run(lambda tx: tx.dead_letters.redriven([goes], now=ago(minutes=1)))
+    given = ("dlq", "redrive", ready, a_mail(2).outbox_id, goes, other, "--code", "421", *WHY, "--yes")
     code, _, err = await terminal.run(*given, ZEEBE_ADDRESS=NOBODY)
-    assert (code, a_mail(2).outbox_id in err, a_mail(1).outbox_id in err) == (1, True, False)
+    assert (code, ready in err) == (1, False)
+    assert f"{a_mail(2).outbox_id} is no dead letter (see `reenvio dlq list`)" in err
+    assert f"{goes} is on its way since " in err
+    assert f"{other} does not fit the other options (leave them out)" in err
+    assert "Nothing was done." in err
 
 
 @on_sqlite

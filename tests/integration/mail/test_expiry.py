@@ -3,19 +3,23 @@
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import delete
 from sqlalchemy.ext.asyncio import AsyncEngine
 from structlog.testing import capture_logs
 
 from domain.mail.mail import MailState
 from domain.retention import Periods
 from gateways.practice.mail_server import Mailbox
+from persistence.repositories.dead_letters import WantedLetters
 from persistence.store import Store
+from persistence.tables import mails
 from tests.support.builders import NOW, later
-from tests.support.mail_stage import mail_stage
+from tests.support.mail_stage import MailStage, mail_stage
 from tests.support.mails import a_mail, fill_dead_letters, keep_dead
 from workers.mail.dead_letters import move_in
+from workers.mail.redrive import bring_back
 from workers.runtime.outcome import Complete
-from workers.upkeep.dead_letters import expire_letters
+from workers.upkeep.dead_letters import expire_letters, purge_letters
 from workers.upkeep.retention import apply
 
 JOB = "expire-dead-letters"
@@ -40,11 +44,61 @@ async def test_what_is_seven_days_old_goes_and_is_counted_and_logged(store: Stor
     assert expired.state is MailState.FAILED
 
 
+async def brought_back(stage: MailStage, number: int) -> str:
+    """A letter on its way again since the sixth day."""
+    [dead] = await keep_dead(stage.store, [number], moved_at=NOW)
+    assert await bring_back(stage.store, stage.mail.queue, [dead], later(days=6)) == [dead]
+    return dead
+
+
+async def lose_mail(database: AsyncEngine, outbox_id: str) -> None:
+    async with database.begin() as connection:
+        await connection.execute(delete(mails).where(mails.c.outbox_id == outbox_id))
+
+
 async def test_one_that_is_on_its_way_stays_until_that_is_over(store: Store) -> None:
-    [dead] = await keep_dead(store, [1], moved_at=NOW)
-    await store.run(lambda tx: tx.dead_letters.redriven([dead], now=later(days=6)))
+    async with mail_stage(store, Mailbox()) as stage:
+        await brought_back(stage, 1)
     assert await expire_letters(store, later(days=8)) == 0
     assert await store.look(lambda tx: tx.dead_letters.count()) == 1
+
+
+async def test_one_whose_mail_vanished_on_its_way_is_laid_to_rest_and_goes_with_its_time(
+    store: Store, database: AsyncEngine
+) -> None:
+    async with mail_stage(store, Mailbox()) as stage:
+        lost, other = await brought_back(stage, 1), await brought_back(stage, 2)
+    await lose_mail(database, lost)
+    with capture_logs() as logs:
+        assert await expire_letters(store, later(days=6, hours=2)) == 0
+    assert [line["letters"] for line in logs if line["event"] == "dead_letters_stray"] == [1]
+    assert await store.look(lambda tx: tx.dead_letters.to_redrive()) == [lost]
+    assert await expire_letters(store, later(days=8)) == 1
+    assert [letter.outbox_id for letter in await store.look(lambda tx: tx.dead_letters.list())] == [other]
+
+
+async def test_one_whose_mail_vanished_can_be_sent_again_and_removed(
+    store: Store, database: AsyncEngine
+) -> None:
+    async with mail_stage(store, Mailbox()) as stage:
+        again, gone = await brought_back(stage, 1), await brought_back(stage, 2)
+        for dead in (again, gone):
+            await lose_mail(database, dead)
+        await expire_letters(store, later(days=6, hours=2))
+        assert await bring_back(store, stage.mail.queue, [again], later(days=6, hours=3)) == [again]
+        assert (await stage.found(again)).state is MailState.PENDING
+    assert await purge_letters(store, WantedLetters(), lambda _done: None) == 1
+    assert [letter.outbox_id for letter in await store.look(lambda tx: tx.dead_letters.list())] == [again]
+
+
+async def test_a_letter_that_was_brought_back_just_now_is_never_taken_for_one_that_lost_its_mail(
+    store: Store, database: AsyncEngine
+) -> None:
+    async with mail_stage(store, Mailbox()) as stage:
+        dead = await brought_back(stage, 1)
+    await lose_mail(database, dead)  # as a commit is seen that another has not seen whole
+    await expire_letters(store, later(days=6, minutes=59))
+    assert await store.look(lambda tx: tx.dead_letters.to_redrive()) == []
 
 
 async def test_mail_that_found_no_room_moves_in_when_letters_expire(

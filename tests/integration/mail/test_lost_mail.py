@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 from domain.mail.mail import MAIL_LIFE, MailState
 from domain.standing import HeldJob, JobPlace, StandingKind
 from gateways.practice.mail_server import Mailbox
+from gateways.zeebe.refusals import CommandRefusedError
 from persistence.repositories.standstills import LatePage
 from persistence.store import Store
 from tests.support.builders import NOW, later
@@ -21,8 +22,10 @@ from workers.upkeep.clocks import ClockCheck
 from workers.upkeep.standing import Nudges
 
 JOB = "start-emails"
+ENDED = "PROCESS_ENDED: its process was ended in the engine before it was sent"
 HALF_AN_HOUR = timedelta(minutes=30, seconds=1)
-HELD = HeldJob(7, 3, later(minutes=20), JobPlace(1, 2, 7, "Task_SendEmail"))
+HELD_PLACE = JobPlace(1, 2, 7, "Task_SendEmail")
+HELD = HeldJob(7, 3, later(minutes=20), HELD_PLACE)
 
 
 def started(stage: MailStage) -> list[object]:
@@ -87,6 +90,48 @@ async def test_a_mail_that_the_engine_never_took_dies_after_its_day_and_is_not_a
         await stage.run(JOB)
         found = await stage.found(refused.outbox_id)
         assert (found.state, found.last_failure_code) == (MailState.FAILED, "EXPIRED")
+
+
+async def test_a_mail_whose_process_somebody_ended_is_a_dead_letter_that_says_so(store: Store) -> None:
+    asked: list[int] = []
+
+    async def was_ended(instance: int) -> bool:
+        asked.append(instance)
+        return instance == HELD_PLACE.instance
+
+    cancelled = a_mail(1, published_at=NOW, attempts=1, claim_id="CLM-1-1").in_hands_of(HELD)
+    elsewhere = replace(HELD, key=8, place=replace(HELD_PLACE, instance=9))
+    lost, unseen = a_mail(2, published_at=NOW).in_hands_of(elsewhere), a_mail(3, published_at=NOW)
+    async with mail_stage(store, Mailbox()) as stage:
+        await stage.add(cancelled, lost, unseen)
+        stage.clock.pass_by(timedelta(minutes=20) + HALF_AN_HOUR)
+        given = services(store, clock=stage.clock, cipher=CIPHER, mail=stage.mail, process_ended=was_ended)
+        assert await replace(stage, handlers=all_handlers(given)).run(JOB) == Complete({"processedCount": 3})
+        found = await stage.found(cancelled.outbox_id)
+        assert (found.state, found.last_failure_code) == (MailState.FAILED, "PROCESS_ENDED")
+        assert {lost.outbox_id, unseen.outbox_id} == set(started(stage)) & {
+            a_mail(n).outbox_id for n in (1, 2, 3)
+        }
+    letter = await store.look(lambda tx: tx.dead_letters.find(cancelled.outbox_id))
+    assert letter is not None
+    assert letter.last_failure_reason == ENDED
+    [line] = await store.look(lambda tx: tx.journal.of_claim("CLM-1-1"))
+    assert (line.event, line.detail) == ("mail_dead_lettered", letter.last_failure_reason)
+    assert set(asked) == {HELD_PLACE.instance, 9}
+
+
+async def test_while_the_engine_does_not_say_no_mail_is_held_for_ended(store: Store) -> None:
+    async def silent(_instance: int) -> bool:
+        raise CommandRefusedError("the engine does not say")
+
+    async with mail_stage(store, Mailbox()) as stage:
+        mail = a_mail(1, published_at=NOW).in_hands_of(HELD)
+        await stage.add(mail)
+        stage.clock.pass_by(timedelta(minutes=20) + HALF_AN_HOUR)
+        given = services(store, clock=stage.clock, cipher=CIPHER, mail=stage.mail, process_ended=silent)
+        await replace(stage, handlers=all_handlers(given)).run(JOB)
+        assert (await stage.found(mail.outbox_id)).state is MailState.PENDING
+        assert started(stage) == [mail.outbox_id]
 
 
 class Apart:

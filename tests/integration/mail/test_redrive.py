@@ -21,8 +21,8 @@ from persistence.tables import mails
 from tests.support.builders import NOW
 from tests.support.mail_stage import MailStage, mail_stage
 from tests.support.mails import a_mail, keep_dead
+from workers.mail.death_notices import DEAD_LETTER
 from workers.mail.redrive import Redrive, RedriveTally, bring_back
-from workers.mail.sending import DEAD_LETTER
 from workers.runtime.outcome import Postpone
 
 NO_MAILBOX = Reply("550 5.1.1 no such mailbox")

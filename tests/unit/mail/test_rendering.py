@@ -12,9 +12,9 @@ from tests.support.builders import NOW
 from tests.support.mail_stage import RECIPIENTS, SENDER
 from tests.support.mails import a_mail
 from workers.config.settings import SettingsError
+from workers.mail.death_notices import NOTICES
 from workers.mail.recipients import OtherGroup
 from workers.mail.rendering import Renderer, read_texts
-from workers.mail.sending import NOTICES
 from workers.upkeep.reports import ReportKind
 
 TEMPLATES = [*Template, *NOTICES.values()]

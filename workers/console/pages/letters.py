@@ -90,22 +90,17 @@ def _run(visit: Visit) -> dict[str, object]:
 
 
 async def _counted(tx: Transaction, wanted: WantedLetters, now: datetime) -> CountedLetters:
-    letters = tx.dead_letters
+    letters, entries = tx.dead_letters, await tx.letter_entries.since(wanted, now - DAY)
     return CountedLetters(
         number=await letters.count(wanted),
         on_its_way=await letters.count(replace(wanted, on_its_way=True)),
-        last_hour=await letters.count(_since(wanted, now - HOUR)),
-        last_day=await letters.count(_since(wanted, now - DAY)),
+        last_hour=sum(at >= now - HOUR for at in entries.values()),
+        last_day=len(entries),
         oldest=await letters.oldest(),
         without_room=await tx.mails.count_without_room(),
         codes=await letters.by_code(wanted),
         companies=await letters.by_company(wanted),
     )
-
-
-def _since(wanted: WantedLetters, moment: datetime) -> WantedLetters:
-    given = wanted.moved_since
-    return replace(wanted, moved_since=max(moment, given) if given else moment)
 
 
 def _number(text: str) -> int:

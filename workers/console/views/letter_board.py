@@ -45,6 +45,7 @@ _KINDS: Mapping[str, str] = {
     OwnCode.NO_RECIPIENT: "no_recipient",
     OwnCode.NO_TEMPLATE: "no_text",
     OwnCode.NOT_WRITTEN: "not_written",
+    OwnCode.PROCESS_ENDED: "ended",
 }
 
 

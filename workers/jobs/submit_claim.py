@@ -35,13 +35,15 @@ from workers.jobs.send_finish import EndedSend, Told
 from workers.jobs.send_group import AskedSend, Beginning, Begun, PayerDiffers
 from workers.jobs.send_lanes import beginning_lanes, ending_lanes
 from workers.jobs.services import Services
-from workers.payers.places import PayerPlace
+from workers.payers.places import PayerPlace, PlacesClosedError
 from workers.policy.overrides import as_named
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Incident, Outcome, Postpone
 
 OWN_TROUBLE_PAUSE = timedelta(seconds=20)
+AT_ONCE = timedelta()
+STOPPING = "not sent, for this worker stops: another sends it."
 UNWRITTEN = (
     "Rule: an answer is on record before anything else happens. See `answer_not_kept` in the log and ask the "
     "payer for the batch; resolving the incident sends it once more, and a payer that has it refuses that."
@@ -85,7 +87,7 @@ def submit_claim(services: Services) -> JobHandler:
     )
     limited = services.limits.applied_to(handler)
     sends = _Sends(services, _once(services, limited), limited.at_once)
-    return replace(handler, finish=sends.finish)
+    return replace(handler, stopping=services.places.close, finish=sends.finish)
 
 
 def _once(services: Services, handler: JobHandler) -> Once | None:
@@ -122,6 +124,13 @@ class _Sends:
             await asyncio.wait(self._waking)
 
     async def submit(self, job: Job, claim: Candidate) -> Outcome:
+        """Send the claim, unless the worker stops before its turn comes."""
+        try:
+            return await self._submitted(job, claim)
+        except PlacesClosedError:
+            return Postpone(f"{JobType.SUBMIT_CLAIM}: {STOPPING}", AT_ONCE)
+
+    async def _submitted(self, job: Job, claim: Candidate) -> Outcome:
         """Send the claim at one of its payer's places."""
         at_once = self._limits(claim.payer_id).at_once
         async with self._services.places.one(claim.payer_id, at_once, slots=self._slots) as place:

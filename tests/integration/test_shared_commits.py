@@ -278,6 +278,15 @@ async def test_a_file_that_no_key_opens_is_its_own_claims_trouble_alone(scene: S
     assert sorted(scene.sent) == sorted(f"CLM-D-{number}" for number in CLAIMS if number != 3)
 
 
+async def test_one_claim_that_spoils_a_full_group_puts_off_none_of_the_others(store: Store) -> None:
+    scene, many = Scene(store, PayerLimits(per_minute=None, at_once=64, needs_proof=False)), range(1, 65)
+    lost: Cipher = cipher_of(new_key("gone"))
+    async with store.transaction() as tx:
+        await tx.payloads.put("CLM-D-3", seal_payload(lost, "CLM-D-3", b"<lote/>"), now=NOW)
+    told = await submitted(scene.handler("submit-claim"), many)
+    assert [type(one) for one in told if not isinstance(one, Complete)] == [Incident]
+
+
 async def test_a_slot_within_the_second_is_waited_for_in_the_worker(scene: Scene) -> None:
     scene.limits = PayerLimits(per_minute=120, at_once=32, needs_proof=False)
     told = await submitted(scene.handler("submit-claim"), range(1, 5))

@@ -89,6 +89,7 @@ BELIEVED_SECONDS = 30.0
 """How long a refused write counts: longer than the pause after which the job that met it tries again."""
 WRITE_AGAIN_SECONDS = 1.0
 TRIAL_SECONDS = 5.0
+NO_TURN = nullcontext[None]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ class Store:
 
     def _turn(self) -> AbstractAsyncContextManager[None]:
         """Writers of one process stand in line for SQLite, which would let them overtake each other."""
-        return self._turns if self._engine.dialect.name == "sqlite" else nullcontext()
+        return self._turns if self._engine.dialect.name == "sqlite" else NO_TURN
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Transaction]:
@@ -224,11 +225,17 @@ class Store:
         with self._noted(), self.watch(Access.WRITE):
             return await self._tried(work, self.transaction)
 
-    async def run_until_written(self, work: Work[Result]) -> Result:
-        """Like `run` for what must not get lost: again and again for as long as trouble may pass."""
+    async def run_until_written(
+        self, work: Work[Result], turn: AbstractAsyncContextManager[None] = NO_TURN
+    ) -> Result:
+        """Like `run` for what must not get lost: again and again for as long as trouble may pass.
+
+        Before each try its `turn` is waited for.
+        """
         while True:
             try:
-                return await self.run(work)
+                async with turn:
+                    return await self.run(work)
             except DatabaseError as error:
                 if not may_pass(error):
                     raise

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -16,13 +17,27 @@ class SqliteConnections:
 
     def connect(self, database: str, **options: Any) -> "SqliteConnection":
         """A connection that is open once it is awaited."""
-        connection = SqliteConnection(partial(sqlite3.connect, database, **options))
+        connection = SqliteConnection(partial(sqlite3.connect, database, factory=Undoing, **options))
         self._open = {other for other in self._open if not other.has_ended()} | {connection}
         return connection
 
     async def close(self, seconds: float) -> None:
         """Close whatever is open still, and wait that long for whatever runs there."""
         await asyncio.gather(*(connection.end(seconds) for connection in self._open))
+
+
+class Undoing(sqlite3.Connection):
+    """Lets its locks go when it is closed, whoever holds a cursor of it still.
+
+    SQLite itself would keep them and the transaction until the last cursor is gone; those of somebody who was
+    cancelled go when garbage is collected next.
+    """
+
+    def close(self) -> None:
+        """Undo what is not committed, and close; nothing the second time."""
+        with suppress(sqlite3.Error):
+            self.rollback()
+        super().close()
 
 
 class SqliteConnection(aiosqlite.Connection):
@@ -38,7 +53,11 @@ class SqliteConnection(aiosqlite.Connection):
 
     def stop(self) -> asyncio.Future[None] | None:
         """End the thread once it has done what it has still to do; nothing the second time."""
-        return super().stop() if self._running else None
+        if not self._running:
+            return None
+        if self._connection is not None:
+            self._tx.put_nowait((None, self._connection.close))  # who closes it meanwhile only forgets it
+        return super().stop()
 
     async def end(self, seconds: float) -> None:
         """Stop it and wait for its thread: what that has to tell needs this event loop."""

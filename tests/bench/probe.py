@@ -1,5 +1,6 @@
 """What in the broker holds throughput back: `python -m tests.bench.probe`."""
 
+import argparse
 import asyncio
 import re
 import sys
@@ -153,6 +154,7 @@ async def main(console: Console) -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m tests.bench.probe", description=__doc__).parse_args()
     try:
         asyncio.run(main(Console(highlight=False, width=130)))
     except EngineError as error:

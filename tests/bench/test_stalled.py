@@ -75,7 +75,9 @@ async def test_a_turn_of_ours_that_does_not_end_is_the_last(
     grounds: Any = Stalling()
     console = Console(width=200)
     options = read_options(["--rounds", "2", "--contenders", *contenders])
+    bench = Bench(options, Reenvio(), grounds, console)
     with console.capture() as shown:
-        await Bench(options, Reenvio(), grounds, console).run()
+        await bench.run()
     assert grounds.played == played  # the first is the warm-up
+    assert len(bench.failures) == len(played) - 1
     assert shown.get().count(LAST_TURN) == told

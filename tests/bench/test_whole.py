@@ -23,7 +23,7 @@ from persistence.database.engine import sqlite_url
 from persistence.tables import metadata
 from tests.bench.cores import cpu_seconds, pin
 from tests.bench.whole import filling, profiling
-from tests.bench.whole.__main__ import turns
+from tests.bench.whole.__main__ import main, turns
 from tests.bench.whole.before import unpack
 from tests.bench.whole.held import HeldClaim, as_held, comebacks
 from tests.bench.whole.meter import Meter, between, per_claim
@@ -169,6 +169,18 @@ def test_the_options_say_how_long_and_how_fast_single_files_come() -> None:
     assert read_options([]).pace is None
     assert read_options(["--latency"]).pace == Pace(100, 5.0)
     assert read_options(["--latency", "20", "--per-second", "2"]).pace == Pace(20, 2.0)
+
+
+@pytest.mark.parametrize("nothing", ["0", "-1", "nan", "inf"])
+def test_files_that_never_come_have_no_pace(nothing: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        read_options(["--latency", "--per-second", nothing])
+    assert "--per-second" in capsys.readouterr().err
+
+
+def test_a_revision_that_nobody_knows_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--before", "no-such-revision"]) == 1
+    assert "no-such-revision" in capsys.readouterr().out
 
 
 def test_a_cluster_s_clock_cannot_be_moved_so_nothing_is_held_there(

@@ -1,7 +1,8 @@
 """A handler that declares an operation: run once, answered from the record, restarted when it died."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -14,6 +15,7 @@ from domain.payer_status import PayerState, PayerStatus
 from domain.submission import Accepted, Failed, SendResult, Submission
 from persistence.database.engine import close_database, open_database
 from persistence.database.trouble import DatabaseError
+from persistence.database.watch import Access
 from persistence.encryption.cipher import Cipher
 from persistence.encryption.keys import cipher_of, new_key
 from persistence.repositories.idempotency import OperationStatus, OperationTerms, StartedOperation
@@ -374,9 +376,9 @@ async def test_a_send_is_not_begun_again_before_the_time_limit_that_is_set_for_i
 class Blocker:
     """A payer that accepts, and a database that nobody can write to from then on until it was refused."""
 
-    def __init__(self, url: str, store: Store) -> None:
+    def __init__(self, url: str, may_end: Callable[[], bool]) -> None:
         self._url = url
-        self._store = store
+        self._may_end = may_end
         self._blocking: asyncio.Task[None] | None = None
         self.sent = 0
 
@@ -393,15 +395,50 @@ class Blocker:
             if other.dialect.name == "postgresql":
                 await holder.execute(text("LOCK TABLE claims IN ACCESS EXCLUSIVE MODE"))
             blocked.set()
-            while not self._store.refuses():
+            while not self._may_end():
                 await asyncio.sleep(0.01)
         await close_database(other)
+
+    async def let_go(self) -> None:
+        assert self._blocking
+        await self._blocking
+
+
+async def test_a_claim_whose_answer_is_still_to_be_written_is_not_sent_again_however_long_that_takes(
+    url: str, store: Store, cipher: Cipher, clock: Time
+) -> None:
+    refused: list[Access] = []
+
+    @contextmanager
+    def watch(access: Access) -> Iterator[None]:
+        try:
+            yield
+        except Exception:
+            refused.append(access)
+            raise
+
+    payer = Blocker(url, lambda: len(refused) > 1)  # alone too: now it rests before it is written again
+    given = services(store.watched_by(watch), payer=payer, clock=clock, cipher=cipher)
+    [submit] = [handler for handler in all_handlers(given) if handler.type == "submit-claim"]
+    job = Job(1, submit.type, "Task_SubmitClaim", 1, 3, {}, {"claimId": "CLM-1-1", "payerId": "p"})
+    sending = asyncio.ensure_future(submit.handle(job))
+    while not refused:
+        await asyncio.sleep(0.01)
+    sending.cancel()  # its time limit, in a long outage
+    await asyncio.wait([sending])
+    await payer.let_go()
+    clock.moment += timedelta(hours=1)  # all leases are over
+    again = await submit.handle(job)
+    assert payer.sent == 1
+    assert isinstance(again, Postpone) or again == Complete({"protocolNumber": "P-1"})
+    await submit.finish()
+    assert await submit.handle(job) == Complete({"protocolNumber": "P-1"})
 
 
 async def test_an_answer_that_came_is_written_down_when_the_database_takes_it_again(
     url: str, store: Store, cipher: Cipher, clock: Time
 ) -> None:
-    payer = Blocker(url, store)
+    payer = Blocker(url, store.refuses)
     handlers = all_handlers(services(store, payer=payer, clock=clock, cipher=cipher))
     [submit] = [handler for handler in handlers if handler.type == "submit-claim"]
     given = {"claimId": "CLM-1-1", "payerId": "p"}

@@ -20,10 +20,12 @@ from persistence.store import Store
 from tests.support.builders import NOW, draft
 from tests.support.payer_stage import DOWN, PAYER, Scene
 from workers.payers.places import SLOTS
-from workers.runtime import Complete, Incident, Job, JobHandler, Outcome, Throw
+from workers.runtime import Complete, Incident, Job, JobHandler, Outcome, Postpone, Throw
 
 CLAIMS = range(1, 9)
 CLAIMS_BEGIN_AND_END = 2
+STATEMENTS = {"sqlite": 26, "postgresql": 29}
+"""Of both commits, as docs/performance.md says."""
 
 
 @pytest.fixture
@@ -68,6 +70,61 @@ async def test_sends_of_one_moment_begin_and_end_in_two_commits(scene: Scene, da
             assert claim
             assert (claim.state, claim.protocol_number) == (ClaimState.ACCEPTED, "P-1")
             assert [one.event for one in await tx.journal.of_claim(claim.claim_id)] == ["accepted"]
+
+
+async def test_sends_that_share_a_commit_take_as_many_statements_as_one_alone(
+    scene: Scene, database: AsyncEngine
+) -> None:
+    handler = scene.handler("submit-claim")
+    await submitted(handler, range(100, 101))  # from now on the payer is known
+    with statements(database) as of_one:
+        await submitted(handler, range(1, 2))
+    with statements(database) as of_many:
+        await submitted(handler, range(2, 10))
+    assert [begins(one) for one in of_many] == [begins(one) for one in of_one]
+    asked = [one for one in of_one if not one.startswith("BEGIN")]
+    assert len(asked) == STATEMENTS[database.dialect.name]
+
+
+@contextmanager
+def statements(database: AsyncEngine) -> Iterator[list[str]]:
+    """What the database is asked in a block."""
+    asked: list[str] = []
+
+    def ask(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        asked.append(statement)
+
+    event.listen(database.sync_engine, "before_cursor_execute", ask)
+    yield asked
+    event.remove(database.sync_engine, "before_cursor_execute", ask)
+
+
+def begins(statement: str) -> str:
+    """As far as it does not depend on how many share it."""
+    return statement[:40]
+
+
+async def test_a_job_that_stops_waiting_for_a_shared_commit_spoils_no_other(
+    scene: Scene, database: AsyncEngine
+) -> None:
+    handler = scene.handler("submit-claim")
+    jobs = [asyncio.ensure_future(handler.handle(job(number))) for number in CLAIMS]
+
+    def stop_waiting(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("INSERT INTO submission_attempts"):
+            jobs[2].cancel()
+
+    event.listen(database.sync_engine, "before_cursor_execute", stop_waiting)
+    told = await asyncio.gather(*jobs, return_exceptions=True)
+    event.remove(database.sync_engine, "before_cursor_execute", stop_waiting)
+    await handler.finish()
+    assert isinstance(told.pop(2), asyncio.CancelledError)
+    assert told == [Complete({"protocolNumber": "P-1"})] * (len(CLAIMS) - 1)
+    assert "CLM-D-3" not in scene.sent
+    assert isinstance(await handler.handle(job(3)), Postpone)  # its send may be under way, for all we know
+    scene.moment = NOW + scene.limits.lease + timedelta(seconds=1)
+    assert await handler.handle(job(3)) == Complete({"protocolNumber": "P-1"})
+    assert sorted(scene.sent) == sorted(f"CLM-D-{number}" for number in CLAIMS)
 
 
 REFUSED = Failed("Guia invalida: favor corrigir o beneficiario", "TISS:1009", refused=True)
@@ -219,6 +276,15 @@ async def test_a_file_that_no_key_opens_is_its_own_claims_trouble_alone(scene: S
     told = await submitted(scene.handler("submit-claim"))
     assert [number for number, one in zip(CLAIMS, told, strict=True) if isinstance(one, Incident)] == [3]
     assert sorted(scene.sent) == sorted(f"CLM-D-{number}" for number in CLAIMS if number != 3)
+
+
+async def test_one_claim_that_spoils_a_full_group_puts_off_none_of_the_others(store: Store) -> None:
+    scene, many = Scene(store, PayerLimits(per_minute=None, at_once=64, needs_proof=False)), range(1, 65)
+    lost: Cipher = cipher_of(new_key("gone"))
+    async with store.transaction() as tx:
+        await tx.payloads.put("CLM-D-3", seal_payload(lost, "CLM-D-3", b"<lote/>"), now=NOW)
+    told = await submitted(scene.handler("submit-claim"), many)
+    assert [type(one) for one in told if not isinstance(one, Complete)] == [Incident]
 
 
 async def test_a_slot_within_the_second_is_waited_for_in_the_worker(scene: Scene) -> None:

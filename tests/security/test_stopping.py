@@ -30,7 +30,7 @@ from workers.app.databases import migrate_database
 from workers.config.intake import ApiSettings
 from workers.config.settings import HandlerLimits, PayerFiles, Settings
 
-PAYERS = f'[payers.{PAYER}]\nendpoint = "https://payer.example"\nversion = "4.03.00"\n'
+PAYERS = f'[payers.{PAYER}]\nendpoint = "https://payer.example"\nversion = "4.03.00"\nat_once = 1\n'
 SENDS = frozenset({JobType.SUBMIT_CLAIM})
 TOKEN = "t" * 32
 XML = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/xml"}
@@ -42,10 +42,12 @@ class SlowPayer:
     """Answers when the test lets it; knows whether anybody stopped waiting for it."""
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
+    had: list[str] = field(default_factory=list)
     answers: asyncio.Event = field(default_factory=asyncio.Event)
     was_left: bool = False
 
-    async def send(self, _submission: Submission, _now: datetime) -> SendResult:
+    async def send(self, submission: Submission, _now: datetime) -> SendResult:
+        self.had.append(submission.claim_id)
         self.asked.set()
         try:
             await self.answers.wait()
@@ -82,12 +84,18 @@ class Sending:
 
 
 @pytest.fixture
-async def sending(tmp_path: Path) -> AsyncIterator[Sending]:
+def at_once() -> int:
+    """How many sends the worker may have at once; its payer takes one."""
+    return 1
+
+
+@pytest.fixture
+async def sending(tmp_path: Path, at_once: int) -> AsyncIterator[Sending]:
     settings = Settings(
         home=tmp_path / "home",
         payers=PayerFiles(file=payers_file(tmp_path, PAYERS)),
         api=ApiSettings(port=0, tokens=TOKEN),  # type: ignore[arg-type]
-        handler_limits={JobType.SUBMIT_CLAIM: HandlerLimits(at_once=1)},
+        handler_limits={JobType.SUBMIT_CLAIM: HandlerLimits(at_once=at_once)},
         drain_seconds=0,
     )
     await migrate_database(settings)
@@ -133,6 +141,18 @@ async def test_a_send_that_has_begun_gets_its_answer_however_short_the_drain(sen
     assert claim is not None
     assert (claim.state, claim.protocol_number) == (ClaimState.ACCEPTED, "900000000001")
     assert sending.gateway.ledger.stories[sending.sent].end is End.COMPLETED
+
+
+@pytest.mark.parametrize("at_once", [2])
+async def test_a_claim_that_waits_in_the_worker_for_its_turn_is_handed_back_and_not_sent(
+    sending: Sending,
+) -> None:
+    await sending.told_to_stop()
+    await sending.ended()
+    assert sending.payer.had == [FIRST]
+    assert sending.gateway.ledger.stories[sending.sent].end is End.COMPLETED
+    [back] = sending.gateway.store.open_jobs()
+    assert (back.key, back.retries) == (sending.waiting, 3)
 
 
 async def test_no_claim_is_taken_in_over_http_while_a_send_is_waited_for(sending: Sending) -> None:

@@ -1,4 +1,8 @@
-"""The commits that sends share, payer by payer: one kind in which they begin, one in which they end."""
+"""The commits that sends share, payer by payer: one kind in which they begin, one in which they end.
+
+Those of one lane stand in line here. Each needs the payer's row: whoever waited for that in the database
+would take up a connection, and be put off after a moment.
+"""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -26,10 +30,13 @@ def beginning_lanes(services: Services, limits: Limits, once: Once | None) -> La
     """Where sends begin; a job whose claim somebody holds comes again, and the others begin without it."""
 
     def lane(payer_id: str, on_idle: Callable[[], None]) -> GroupCommit[AskedSend, Beginning]:
+        turn = asyncio.Lock()
+
         async def begin(asked: Sequence[AskedSend]) -> Sequence[Beginning | LeftOut]:
             terms = BeginningTerms(limits(payer_id), once, services.cipher, practice=services.practice)
             try:
-                return await services.store.run(lambda tx: begin_all(tx, asked, terms))
+                async with turn:
+                    return await services.store.run(lambda tx: begin_all(tx, asked, terms))
             except NothingBeginsError as nothing:
                 return nothing.told
 
@@ -58,18 +65,21 @@ def ending_lanes(services: Services, limits: Limits, once: Once | None) -> Lanes
     """Where answers are written; one must not get lost: alone it is tried again until it stands."""
 
     def lane(payer_id: str, on_idle: Callable[[], None]) -> GroupCommit[EndedSend, Told]:
+        turn, store = asyncio.Lock(), services.store
+
         def terms() -> EndingTerms:
             return EndingTerms(limits(payer_id), once, services.cipher)
 
         async def finish(ended: Sequence[EndedSend]) -> Sequence[Told | LeftOut]:
             try:
-                return await services.store.run(lambda tx: finish_all(tx, ended, terms()))
+                async with turn:
+                    return await store.run(lambda tx: finish_all(tx, ended, terms()))
             except Exception:  # whatever it is, it is met again by whom it concerns, and told then
                 return [LeftOut() for _ in ended]
 
         async def finish_alone(one: EndedSend) -> Told:
             while True:
-                [told] = await services.store.run_until_written(lambda tx: finish_all(tx, [one], terms()))
+                [told] = await store.run_until_written(lambda tx: finish_all(tx, [one], terms()), turn)
                 if not isinstance(told, LeftOut):
                     return told
                 await asyncio.sleep(WRITE_AGAIN_SECONDS)

@@ -35,13 +35,17 @@ from workers.jobs.send_finish import EndedSend, Told
 from workers.jobs.send_group import AskedSend, Beginning, Begun, PayerDiffers
 from workers.jobs.send_lanes import beginning_lanes, ending_lanes
 from workers.jobs.services import Services
-from workers.payers.places import PayerPlace
+from workers.payers.places import PayerPlace, PlacesClosedError
 from workers.policy.overrides import as_named
 from workers.runtime.handler import JobHandler, JobInput, typed
 from workers.runtime.job import Job
 from workers.runtime.outcome import Incident, Outcome, Postpone
 
 OWN_TROUBLE_PAUSE = timedelta(seconds=20)
+AT_ONCE = timedelta()
+STOPPING = "not sent, for this worker stops: another sends it."
+WRITING_PAUSE = timedelta(seconds=5)
+WRITING = "the payer has answered, and that is being written down: the claim is not sent again."
 UNWRITTEN = (
     "Rule: an answer is on record before anything else happens. See `answer_not_kept` in the log and ask the "
     "payer for the batch; resolving the incident sends it once more, and a payer that has it refuses that."
@@ -85,7 +89,7 @@ def submit_claim(services: Services) -> JobHandler:
     )
     limited = services.limits.applied_to(handler)
     sends = _Sends(services, _once(services, limited), limited.at_once)
-    return replace(handler, finish=sends.finish)
+    return replace(handler, stopping=services.places.close, finish=sends.finish)
 
 
 def _once(services: Services, handler: JobHandler) -> Once | None:
@@ -113,6 +117,7 @@ class _Sends:
         self._beginning = beginning_lanes(services, self._limits, once)
         self._ending = ending_lanes(services, self._limits, once)
         self._waking = set[asyncio.Task[None]]()
+        self._writing: dict[str, asyncio.Task[Told]] = {}
 
     async def finish(self) -> None:
         """Wait for answers that are still to be written, and for whom they wake."""
@@ -122,6 +127,15 @@ class _Sends:
             await asyncio.wait(self._waking)
 
     async def submit(self, job: Job, claim: Candidate) -> Outcome:
+        """Send the claim, unless the worker stops before its turn, or has an answer about it in hand."""
+        if claim.claim_id in self._writing:
+            return Postpone(f"{JobType.SUBMIT_CLAIM}: {WRITING}", WRITING_PAUSE)
+        try:
+            return await self._submitted(job, claim)
+        except PlacesClosedError:
+            return Postpone(f"{JobType.SUBMIT_CLAIM}: {STOPPING}", AT_ONCE)
+
+    async def _submitted(self, job: Job, claim: Candidate) -> Outcome:
         """Send the claim at one of its payer's places."""
         at_once = self._limits(claim.payer_id).at_once
         async with self._services.places.one(claim.payer_id, at_once, slots=self._slots) as place:
@@ -208,10 +222,23 @@ class _Sends:
             if told.change and told.change.wakes:
                 waking.append(self._wake(told.change.after.payer_id, ended.at))
 
-        told = await self._ending.add(ended.submission.payer_id, ended, tell)
+        told = await asyncio.shield(self._written(ended, tell))
         if waking:
             await asyncio.wait(waking)
         return told
+
+    def _written(self, ended: EndedSend, tell: Callable[[Told], None]) -> asyncio.Task[Told]:
+        """The answer as it is being written, which may outlast its job and the lease of its send."""
+        sent = ended.submission
+        writing = asyncio.create_task(self._ending.add(sent.payer_id, ended, tell))
+        self._writing[sent.claim_id] = writing
+        writing.add_done_callback(lambda _: self._after_writing(sent.claim_id, writing))
+        return writing
+
+    def _after_writing(self, claim_id: str, writing: asyncio.Task[Told]) -> None:
+        self._writing.pop(claim_id, None)
+        if not writing.cancelled():
+            writing.exception()  # told to its job, if that still waits
 
     def _wake(self, payer_id: str, now: datetime) -> asyncio.Task[None]:
         waking = asyncio.create_task(self._woken(payer_id, now))

@@ -3,6 +3,7 @@
 Nothing is promised by it: whether a claim may go is decided when its send begins, for all workers together.
 It only spares claims the way round through the engine's timer. Whoever would wait too long, or take up slots
 that claims for other payers need, goes round, with a turn that follows from how fast places become free.
+When the worker stops, whoever has no place is turned away at once: another worker sends it.
 """
 
 import asyncio
@@ -21,6 +22,10 @@ FIRST_GUESS_SECONDS = 0.25
 """How long a place is kept, before any was: whoever comes back too early is told better."""
 NEWEST_PART = 0.2
 MOST_LINES = 256
+
+
+class PlacesClosedError(Exception):
+    """The worker stops, and begins no send any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,11 @@ class _Line:
                 most -= 1
                 turn.set_result(is_trial)
 
+    def turn_away(self) -> None:
+        """Let nobody wait any more."""
+        for turn in self.waiting:
+            turn.cancel()
+
     def learn(self, kept: float, now: float) -> None:
         """A send has left, and had kept its place for so long."""
         self.kept = kept if self.kept is None else self.kept + NEWEST_PART * (kept - self.kept)
@@ -108,6 +118,7 @@ class Places:
         self.seconds, self.pause, self.jitter = seconds, pause, jitter
         self.sending = self.waiting = 0
         self._lines: dict[str, _Line] = {}
+        self._is_closed = False
 
     @asynccontextmanager
     async def one(self, payer_id: str, number: int, *, slots: int = SLOTS) -> AsyncIterator["PayerPlace"]:
@@ -118,6 +129,17 @@ class Places:
             yield place
         finally:
             place.leave()
+
+    def close(self) -> None:
+        """Turn away whoever waits, and whoever comes from now on; who has a place keeps it."""
+        self._is_closed = True
+        for line in self._lines.values():
+            line.turn_away()
+
+    def require_open(self) -> None:
+        """Go on only while the worker does."""
+        if self._is_closed:
+            raise PlacesClosedError
 
     def _line(self, payer_id: str, number: int) -> _Line:
         if payer_id not in self._lines and len(self._lines) >= MOST_LINES:
@@ -139,6 +161,7 @@ class PayerPlace:
 
     async def come(self) -> None:
         """Take a place, or wait for one."""
+        self._places.require_open()
         if self._line.is_free:
             self._take()
         else:
@@ -147,9 +170,11 @@ class PayerPlace:
     async def again(self) -> None:
         """Wait before whoever came later: for a place that becomes free here, or a moment."""
         came_back = self._give_back()
+        self._places.require_open()
         if not self._may_wait():
             self._has_given_up = True
         elif not await self._is_called(is_first=came_back):
+            self._places.require_open()
             self._has_given_up = self._left() <= 0
             self._is_trial = not self._has_given_up
             if self._is_trial:
@@ -218,9 +243,9 @@ class PayerPlace:
             self._places.waiting -= 1
             with suppress(ValueError):
                 waiting.remove(turn)
-            if turn.done():
+            if is_called := turn.done() and not turn.cancelled():
                 self._taken_at, self._is_trial = self._places.seconds(), turn.result()
-        return turn.done()
+        return is_called
 
     async def _first_of(self, turn: asyncio.Future[bool]) -> None:
         """Until called, or a moment is over; while all places are taken here, only a call is of use."""

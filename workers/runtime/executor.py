@@ -133,6 +133,7 @@ class Executor:
 
         What was given up is waited for: it may have a connection of somebody's to give back.
         """
+        self.handler.stopping()
         returns = self._hand_back([held for held in self._held.values() if not held.has_begun])
         if running := [held.task for held in self._held.values() if held.task]:
             await asyncio.wait(running, timeout=self.handler.drain(usual).total_seconds())

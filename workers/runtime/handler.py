@@ -34,6 +34,10 @@ async def nothing_is_left() -> None:
     """A handler whose jobs leave nothing behind that goes on without them."""
 
 
+def nothing_to_stop() -> None:
+    """A handler whose jobs go on as they are while the worker stops."""
+
+
 def in_no_block(_job: Job) -> AbstractContextManager[object]:
     """A job that runs in nobody's block."""
     return nullcontext()
@@ -48,7 +52,9 @@ class JobHandler:
     told before the engine is that the job's process will stand still, `on_backoff` that it comes again after
     a while; what they raise is only logged. One
     that is `never_cut_short` has all its time also while the worker stops. A job runs, and is reported, in
-    the block that is `around` it. `finish` waits for what its jobs have begun and do not wait for any more.
+    the block that is `around` it. `stopping` is called when the worker begins to stop, for jobs that have
+    begun and could still be given back; `finish` waits for what its jobs have begun and do not wait for any
+    more.
     """
 
     type: str
@@ -62,6 +68,7 @@ class JobHandler:
     on_backoff: Callable[[Job, timedelta], Awaitable[None]] = nobody_notes
     never_cut_short: bool = False
     around: Callable[[Job], AbstractContextManager[object]] = in_no_block
+    stopping: Callable[[], None] = nothing_to_stop
     finish: Callable[[], Awaitable[None]] = nothing_is_left
 
     def drain(self, usual: timedelta) -> timedelta:

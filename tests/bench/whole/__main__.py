@@ -45,6 +45,7 @@ class Bench:
     console: Console
     ways: list[Way] = field(default_factory=list)
     held: list[HeldClaim] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
     async def run(self) -> None:
         """A warm-up, all rounds, then what is measured once.
@@ -60,7 +61,11 @@ class Bench:
             try:
                 await self._once(kind)
             except FAILURES as error:
-                self.console.print(f"{kind} [red]failed[/]: {error}", soft_wrap=True)
+                self._failed(kind, error)
+
+    def _failed(self, what: str, error: Exception) -> None:
+        self.failures.append(what)
+        self.console.print(f"{what} [red]failed[/]: {error}", soft_wrap=True)
 
     async def _once(self, kind: str) -> None:
         if self.options.profile:
@@ -80,7 +85,7 @@ class Bench:
             async with self.grounds.turn(entrant, kind) as turn:
                 way = await turn.way(self.options.claims, self.options.pace)
         except FAILURES as error:
-            self.console.print(f"{words} [red]failed[/]: {error}", soft_wrap=True)
+            self._failed(words, error)
             return False
         self.ways.append(way)
         self.console.print(words, _progress(way), soft_wrap=True)
@@ -147,19 +152,20 @@ def _tell(played: Bench) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print."""
+    """Measure and print; 1 when somebody's turn failed."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=PAPER_WIDTH)
     try:
-        _tell(asyncio.run(bench(read_options(arguments), console)))
-    except EngineError as error:
+        played = asyncio.run(bench(read_options(arguments), console))
+        _tell(played)
+    except (EngineError, ProgramError) as error:
         console.print(f"[red]{error}[/]")
         return 1
     except KeyboardInterrupt:
         console.print("Stopped.")
         return 130
-    return 0
+    return 1 if played.failures else 0
 
 
 if __name__ == "__main__":

@@ -19,5 +19,5 @@ def unpack(revision: str, folder: Path) -> str:
 def _git(*words: str) -> bytes:
     done = subprocess.run(("git", "-C", str(ROOT), *words), capture_output=True, check=False)
     if done.returncode:
-        raise ProgramError(f"git {words[0]}: {done.stderr.decode(errors='replace').strip()}")
+        raise ProgramError(f"git {' '.join(words)}: {done.stderr.decode(errors='replace').strip()}")
     return done.stdout

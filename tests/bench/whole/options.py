@@ -71,6 +71,13 @@ def read_options(arguments: Sequence[str] | None = None) -> WholeOptions:
     )
 
 
+def pace(text: str) -> float:
+    """So many a second: more than none."""
+    if not 0 < (number := float(text)) < float("inf"):
+        raise ValueError(text)
+    return number
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tests.bench.whole",
@@ -86,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--cluster", action="store_true", help="as a given cluster, with the wall's clock")
     add("--pin", action="store_true", help="the worker on one core, all others on another")
     add("--at-once", type=positive, default=AT_ONCE, help=f"places that the payer has ({AT_ONCE})")
-    add("--workers", type=positive, default=1, help="worker processes side by side (1)")
+    add("--workers", type=positive, default=1, help="workers side by side, for folders (1)")
     add("--json", type=Path, metavar="FILE", help="write every round's figures here")
     return parser
 
@@ -94,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
 def _add_measurements(parser: argparse.ArgumentParser) -> None:
     add, files = parser.add_argument, f"p50 and p95 from file to protocol, of so many single files ({PACED})"
     add("--latency", type=positive, nargs="?", const=PACED, metavar="FILES", help=files)
-    add("--per-second", type=float, default=PER_SECOND, help=f"their pace ({PER_SECOND:.0f})")
+    add("--per-second", type=pace, default=PER_SECOND, help=f"their pace ({PER_SECOND:.0f})")
     add("--stored", type=positive, nargs="+", default=(), help="ours also with so many claims stored")
     add("--waiting", type=positive, nargs="+", default=(), help="and with so many at another's breaker")
     held = f"what a held claim costs a day, measured with so many ({HELD}); moves the engine's clock, last"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from domain.verdicts import PlaceWait
-from workers.payers.places import PayerPlace, Places, PlaceTerms
+from workers.payers.places import PayerPlace, Places, PlacesClosedError, PlaceTerms
 
 PAYER, OTHER = "302147", "326305"
 SLOTS = 32
@@ -223,6 +223,39 @@ async def test_a_claim_that_is_called_off_as_it_is_called_hands_its_place_on() -
     await turns()
     assert claims.inside == ["c"]
     await claims.end()
+
+
+async def test_when_the_worker_stops_whoever_waits_is_turned_away_and_whoever_is_sent_stays() -> None:
+    claims = Claims(1)
+    await claims.come(*"abc")
+    claims.places.close()
+    await turns()
+    for name in "bc":
+        with pytest.raises(PlacesClosedError):
+            await claims.tasks[name]
+    assert claims.inside == ["a"]
+    await claims.go("a")
+    assert claims.places.sending == claims.places.waiting == 0
+    await claims.tasks["a"]
+
+
+async def test_when_the_worker_has_stopped_nobody_takes_a_free_place() -> None:
+    claims = Claims(1)
+    claims.places.close()
+    await claims.come("a")
+    with pytest.raises(PlacesClosedError):
+        await claims.tasks["a"]
+
+
+async def test_who_finds_the_places_taken_by_other_workers_is_turned_away_too() -> None:
+    claims, asked = Claims(4), list[str]()
+    async with claims.places.one(PAYER, 4) as place:
+        again = asyncio.create_task(asking(place, asked, "a"))
+        await turns()
+        claims.places.close()
+        with pytest.raises(PlacesClosedError):
+            await again
+    assert asked == []
 
 
 async def asking(place: PayerPlace, answers: list[str], name: str) -> None:

@@ -159,6 +159,7 @@ def test_an_attempt_at_mail_counts_by_number_fate_and_company(counted: Counted) 
     assert found.value("reenvio_mails_total", fate="sent") == 1
     assert found.value("retry_backoff_delay_seconds_sum") == 2.5
     assert found.value("retry_backoff_delay_seconds_count") == 1
+    assert found.value("reenvio_mail_duration_seconds_sum") == pytest.approx(0.4)
     assert found.of("dlq_entries_total") == {}
 
 

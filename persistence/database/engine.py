@@ -27,6 +27,8 @@ READ_ONLY = "reenvio_read_only"
 CONNECTIONS = "reenvio_connections"
 CLOSING = timedelta(seconds=10)
 LOOK_AGAIN_SECONDS = 0.01
+ANSWER_SECONDS = 4.0
+"""So long a database may take for the shortest answer; a command that works may take longer."""
 ONE_MOMENT = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 """SQLite's write-ahead log gives every reading transaction as much by itself."""
 SQLITE_PRAGMAS = (
@@ -122,9 +124,9 @@ def sqlite_files(url: str) -> tuple[Path, ...]:
 
 
 async def answers(engine: AsyncEngine) -> bool:
-    """Whether the database answers a question right now; for readiness."""
+    """Whether the database answers a question right now; for readiness, which waits for no silent one."""
     try:
-        async with engine.connect() as connection:
+        async with asyncio.timeout(ANSWER_SECONDS), engine.connect() as connection:
             await connection.execute(text("SELECT 1"))
     except UNREACHABLE:
         return False

@@ -38,6 +38,14 @@ def taking_turns(first: str, second: str) -> dict[str, str]:
     )
 
 
+def more(stopped: str, other: str = steady(1)) -> dict[str, str]:
+    """So many payers are stopped; whether one without a label is among them."""
+    return {
+        'reenvio_payers{instance="a", state="STOPPED"}': stopped,
+        'reenvio_payer_state{instance="a", payer="other", state="STOPPED"}': other,
+    }
+
+
 RESTART = "stale _ _"
 """A worker that is gone for three minutes: Prometheus notes at once that its series are."""
 
@@ -46,7 +54,7 @@ ONE_DOWN = {'up{instance="a"}': steady(1), 'up{instance="b"}': steady(0), **READ
 RESTARTS = {'up{instance="a"}': steady(1), 'up{instance="b"}': "1x5 0x7 1x100", **READ}
 ALL_DOWN = {'up{instance="a"}': steady(0), 'up{instance="b"}': steady(0)}
 LOOKED, COUNTED = 'reenvio_standing_look_age_seconds{instance="a"}', 'reenvio_kpi_age_seconds{instance="a"}'
-NOBODY = frozenset({"ReenvioNoWorkerReady"})
+NOBODY, ANY_STOPPED = frozenset({"ReenvioNoWorkerReady"}), frozenset({"ReenvioPayerStopped"})
 SUL = {"payer": "sul"}
 INCIDENT = 'reenvio_incidents{instance="a", type="notify"}'
 ELSEWHERE = 'reenvio_incidents_elsewhere_total{instance="a", type="notify"}'
@@ -115,6 +123,11 @@ PLATFORM_CASES = (
     Case("ReenvioPayerStopped", "let go", payer("STOPPED", until=10), 15),
     Case("ReenvioPayerStopped", "its worker restarts", {STOPPED: f"1x9 {RESTART} 1x9"}, 12, SUL),
     Case("ReenvioPayerStopped", "its worker has restarted", {STOPPED: f"1x9 {RESTART} 1x9"}, 13, SUL),
+    Case("ReenvioMorePayersStopped", "another without a label", more("1x30 2x99"), 35, {}, also=ANY_STOPPED),
+    Case("ReenvioMorePayersStopped", "another, an hour ago", more("1x30 2x99"), 90, also=ANY_STOPPED),
+    Case("ReenvioMorePayersStopped", "one of two is let go", more("2x30 1x99"), 35, also=ANY_STOPPED),
+    Case("ReenvioMorePayersStopped", "a restart", more(f"1x9 {RESTART} 1x99"), 20, also=ANY_STOPPED),
+    Case("ReenvioMorePayersStopped", "the first", more(once(1, 30), once(1, 30)), 35, also=ANY_STOPPED),
     Case("ReenvioPayerHeld", "open for 40 minutes", held("OPEN", "0+60x99"), 40, SUL),
     Case("ReenvioPayerHeld", "open for 29 minutes", held("OPEN", "0+60x99"), 29),
     Case("ReenvioPayerHeld", "open for long before its worker began", held("OPEN", "1860+60x9"), 1, SUL),

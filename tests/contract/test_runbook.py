@@ -13,7 +13,8 @@ from typer import Context
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from tests.support.alert_rules import ROOT, Alert, alerts
+from domain.mail.codes import OURS
+from tests.support.alert_rules import ROOT, Alert, alerts, grouped_by
 from workers.cli.app import build
 
 PAGE = (ROOT / "docs" / "runbook.md").read_text(encoding="utf-8")
@@ -76,6 +77,48 @@ def test_each_alert_has_its_page(alert: Alert) -> None:
     assert page == "docs/runbook.md"
     assert anchor == alert.name.lower()
     assert anchor in anchors(PAGE)
+
+
+def names_somebody(alert: Alert) -> bool:
+    """Whether it may ring for a payer or company, also for those that share a label."""
+    return bool({"payer", "company"} & set(grouped_by(alert.expr))) and '!="other"' not in alert.expr
+
+
+@pytest.mark.parametrize(
+    "alert", [one for one in alerts() if names_somebody(one)], ids=lambda alert: alert.name
+)
+def test_who_is_woken_for_a_payer_or_company_without_a_label_is_told_how_to_find_it(alert: Alert) -> None:
+    assert "`other`" in page_of(alert.name)
+
+
+def page_of(alert: str) -> str:
+    [page] = [one for one in SECTIONS if one.startswith(f"{alert}\n")]
+    return page
+
+
+SAYS_WHY_NOT_READY = (
+    "workers/runtime/health.py",
+    "workers/upkeep/keys.py",
+    "persistence/store.py",
+    "persistence/database/trouble.py",
+    "gateways/own_limits.py",
+)
+ROWS = re.findall(r"^\| (.+?) \| .+ \|$", page_of("ReenvioWorkerNotReady"), re.MULTILINE)[1:]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_what_the_runbook_says_of_readyz_is_what_it_says(row: str) -> None:
+    words, quotes = [words_of(ROOT / file) for file in SAYS_WHY_NOT_READY], re.findall(r"`([^`]+)`", row)
+    assert quotes
+    for pieces in ([piece.strip() for piece in quoted.split("…")] for quoted in quotes):
+        assert any(all(piece in text for piece in pieces) for text in words)
+
+
+@pytest.mark.parametrize("code", [one for one in OURS if one.isdigit()])
+def test_a_refused_login_of_ours_is_found_from_both_alerts_that_it_rings(code: str) -> None:
+    assert code in page_of("ReenvioMailFailures")
+    assert "`mail_held_back`" in page_of("ReenvioMailFailures")
+    assert "`mail_held_back`" in page_of("ReenvioMailSlow")
 
 
 def test_no_page_is_of_an_alert_that_is_gone() -> None:

@@ -17,6 +17,8 @@ from persistence.store import Store
 from tests.support.database_cable import Cable
 from tests.support.databases import SEALS, Postgres, prepare
 from tests.support.services import services
+from workers.app.measuring import readiness
+from workers.app.telemetry.gauges import Gauges
 from workers.jobs import all_handlers
 from workers.runtime import Complete, Fail, Job, JobHandler, Outcome, Postpone
 
@@ -66,6 +68,19 @@ async def test_a_database_that_went_away_comes_back_without_a_restart(cable: Cab
         assert await store.answers()
     assert all(isinstance(failure, Postpone) for failure in failures)
     assert "DATABASE_URL" in getattr(failures[0], "message", "")
+
+
+async def test_a_worker_whose_database_is_silent_is_not_ready_until_it_speaks(cable: Cable) -> None:
+    gauges = Gauges()
+    async with opened(cable.url, PoolLimits()) as engine:
+        store = Store(engine, SEALS)
+        gauges.add(readiness([store.trouble]))
+        ready = []
+        for change in (cable.unhush, cable.hush, cable.unhush):
+            change()
+            await gauges.refresh()
+            ready.append([one.value for one in gauges.of("reenvio_ready")])
+    assert ready == [[1], [0], [1]]
 
 
 async def test_sessions_that_the_server_ends_cost_no_retry(postgres: Postgres) -> None:

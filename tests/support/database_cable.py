@@ -9,13 +9,18 @@ PORTS = {"postgresql": 5432, "redis": 6379}
 
 
 class Cable:
-    """Forwards connections to a PostgreSQL or Redis address; a cut ends them and refuses new ones."""
+    """Forwards connections to a PostgreSQL or Redis address; a cut ends them and refuses new ones.
+
+    While it is hushed connections stay, and new ones are taken, but nothing passes.
+    """
 
     def __init__(self, url: str) -> None:
         self._target = make_url(url)
         self._server: asyncio.Server | None = None
         self._port = 0
         self._writers: set[asyncio.StreamWriter] = set()
+        self._passing = asyncio.Event()
+        self._passing.set()
 
     @property
     def url(self) -> str:
@@ -28,6 +33,14 @@ class Cable:
         self._server = await asyncio.start_server(self._forward, "127.0.0.1", self._port)
         self._port = self._server.sockets[0].getsockname()[1]
 
+    def hush(self) -> None:
+        """Let nothing pass, as where packets are dropped."""
+        self._passing.clear()
+
+    def unhush(self) -> None:
+        """Let everything pass again, what was held back first."""
+        self._passing.set()
+
     async def cut(self) -> None:
         """End every connection and refuse new ones."""
         assert self._server is not None
@@ -39,7 +52,7 @@ class Cable:
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         far_reader, far_writer = await self._connect()
         self._writers |= {writer, far_writer}
-        await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+        await asyncio.gather(self._pump(reader, far_writer), self._pump(far_reader, writer))
         self._writers -= {writer, far_writer}
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -49,10 +62,10 @@ class Cable:
             return await asyncio.open_unix_connection(f"{host}/.s.PGSQL.{port}")
         return await asyncio.open_connection(host, port)
 
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(ConnectionError):
-        while data := await reader.read(65_536):
-            writer.write(data)
-            await writer.drain()
-    writer.close()
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            while data := await reader.read(65_536):
+                await self._passing.wait()
+                writer.write(data)
+                await writer.drain()
+        writer.close()

@@ -12,6 +12,7 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 
 from domain.legible import printable, printable_line
 from workers.app.correlation import naming_its_job
+from workers.app.log_lines import LogLines
 from workers.app.telemetry.library_logs import hear_libraries
 from workers.runtime.events import (
     GatewayFailed,
@@ -60,7 +61,7 @@ def configure_logs(level: str, style: Literal["json", "console"]) -> None:
             *rendering,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=LogLines(sys.stderr),
         cache_logger_on_first_use=True,
     )
     hear_libraries()

@@ -15,7 +15,7 @@ from workers.app.probes import Check, first_trouble, free_descriptors, probe_rou
 from workers.app.telemetry.companies import CompanyRanking
 from workers.app.telemetry.gauges import GaugeSource
 from workers.app.telemetry.metering import Metering, bare_metering
-from workers.app.telemetry.readings import DatabaseReadings, tenant_readings
+from workers.app.telemetry.readings import DatabaseReadings, turn_readings
 from workers.config.settings import Settings
 from workers.payers.limits import LimitsByPayer
 from workers.runtime.beside import beside
@@ -35,9 +35,7 @@ def gauge_sources(app: App) -> Sequence[GaugeSource]:
     ranking = CompanyRanking(app.store, app.clock, names.companies, app.metering.metrics.counters)
 
     async def tenants() -> Sequence[Reading]:
-        order = app.mail.lanes.order
-        fair = Reading("reenvio_mail_fair_rounds", order.fair_rounds())
-        return [*tenant_readings(order.metrics(), names), fair]
+        return turn_readings(app.mail.lanes.order, names)
 
     return (
         GaugeSource("open claims", database.open_claims),

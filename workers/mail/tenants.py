@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, suppress
 from domain.mail.fairness import TenantFairnessMetrics
 from domain.mail.tenants import NOTE_EVERY, worth_noting
 from domain.ports import Clock
-from persistence.database.trouble import DatabaseError
 from persistence.store import Store
 from workers.mail.lane_order import FairOrder
 from workers.runtime.beside import beside
@@ -33,17 +32,21 @@ class TenantNotes:
 
 @asynccontextmanager
 async def tenants_noted(notes: TenantNotes, order: FairOrder) -> AsyncIterator[None]:
-    """Notes beside a block, and once more at its end; a database that is away is no reason to stop."""
+    """Notes beside a block, and once more at its end; a database or clock that is away stops nobody."""
     try:
         async with beside(_keep_noting(notes, order)):
             yield
     finally:
-        with suppress(DatabaseError):
-            await notes.note(order)
+        await _try_to_note(notes, order)
 
 
 async def _keep_noting(notes: TenantNotes, order: FairOrder) -> None:
     while True:
         await asyncio.sleep(NOTE_EVERY.total_seconds())
-        with suppress(DatabaseError):
-            await notes.note(order)
+        await _try_to_note(notes, order)
+
+
+async def _try_to_note(notes: TenantNotes, order: FairOrder) -> None:
+    """Figures for people: whatever is wrong, the worker goes on, and the next note has them."""
+    with suppress(Exception):
+        await notes.note(order)

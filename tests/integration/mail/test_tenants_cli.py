@@ -7,11 +7,12 @@ import pytest
 
 from domain.mail.fairness import FairnessTerms, TenantFairnessMetrics
 from domain.mail.tenants import FRESH, NotedTenant, all_together
+from gateways.engine_clock import EngineClockError
 from persistence.store import Store
 from tests.support.builders import NOW, later
 from tests.support.terminal import Terminal, terminal
 from workers.mail.lane_order import FairOrder
-from workers.mail.tenants import TenantNotes
+from workers.mail.tenants import TenantNotes, tenants_noted
 from workers.runtime.lanes import Lane
 
 __all__ = ["terminal"]
@@ -65,6 +66,20 @@ async def test_only_what_has_changed_or_is_passed_over_is_written_again(store: S
     await worked(order, (BIG, 3), (SMALL, 1))
     assert await notes.note(order) == 2
     assert await notes.note(order) == 1  # big is passed over
+
+
+class SilentClock:
+    async def now(self) -> datetime:
+        raise EngineClockError("the engine is away")
+
+
+@on_sqlite
+async def test_a_clock_that_does_not_answer_keeps_no_worker_from_ending(store: Store) -> None:
+    order = FairOrder(FairnessTerms(), Now())
+    await worked(order, (BIG, 3))
+    async with tenants_noted(TenantNotes(store, SilentClock(), "worker-1"), order):
+        pass
+    assert await TenantNotes(store, Now(), "worker-1").note(order) == 2, "nothing was noted before"
 
 
 def figures(**changes: object) -> TenantFairnessMetrics:

@@ -11,13 +11,16 @@ from domain.decision import Decision
 from domain.observations import (
     ClaimSent,
     DecisionMade,
+    IncidentElsewhere,
     InputRejected,
     LetterMovedIn,
     MailAttempted,
     MailFate,
     OperationRepeated,
+    StandstillHealed,
 )
 from domain.policy import Shape
+from domain.standing import StandingKind
 from domain.submission import Accepted
 from tests.support.builders import draft
 from tests.support.scraped import Scrape, read_scrape
@@ -156,6 +159,7 @@ def test_an_attempt_at_mail_counts_by_number_fate_and_company(counted: Counted) 
     assert found.value("reenvio_mails_total", fate="sent") == 1
     assert found.value("retry_backoff_delay_seconds_sum") == 2.5
     assert found.value("retry_backoff_delay_seconds_count") == 1
+    assert found.value("reenvio_mail_duration_seconds_sum") == pytest.approx(0.4)
     assert found.of("dlq_entries_total") == {}
 
 
@@ -206,6 +210,16 @@ def test_sends_rejections_and_repetitions_are_counted(counted: Counted) -> None:
     assert found.value("reenvio_input_rejected_total", rule="BIL-004-V5") == 1
     assert found.value("reenvio_idempotency_hits_total", operation="submit_claim") == 1
     assert "CLM-1-1" not in str(found.samples)
+
+
+def test_incidents_of_no_claim_and_what_was_healed_count_by_their_kind(counted: Counted) -> None:
+    for job_type in ("analyze-retry", "send-email-7", "of-nobody"):
+        counted.tell(IncidentElsewhere(job_type))
+    kind = next(iter(StandingKind))
+    counted.tell(StandstillHealed(kind))
+    incidents = counted.scrape.of("reenvio_incidents_elsewhere_total")
+    assert incidents == {frozenset({("type", of)}): 1 for of in ("analyze-retry", "send-email", "other")}
+    assert counted.scrape.value("reenvio_standing_healed_total", kind=kind) == 1
 
 
 def test_counters_begin_at_zero_where_their_labels_are_known(counted: Counted) -> None:

@@ -31,6 +31,36 @@ async def main():
 
 asyncio.run(main())
 """
+FULL_DISK = """
+import asyncio, os, sys
+from domain.readings import Reading
+from workers.app.telemetry.gauges import Gauges, GaugeSource
+from workers.jobs.outage_tolerant import outage_tolerant
+from workers.runtime.handler import JobHandler
+from workers.runtime.job import Job
+from workers.runtime.outcome import Complete
+
+async def handle(_job):
+    log.warning("told")
+    return Complete()
+
+async def unread():
+    raise LookupError
+
+async def main():
+    job, handler = Job(1, "submit-claim", "Task", 1, 3, {}, {}), JobHandler("submit-claim", (), handle)
+    print(type(await outage_tolerant(handler, lambda: False).handle(job)).__name__)
+    gauges = Gauges()
+    gauges.add(GaugeSource("unread", unread))
+    await gauges.refresh()
+    print("refreshed")
+
+taken = os.dup(2)
+os.dup2(os.open("/dev/full", os.O_WRONLY), 2)
+asyncio.run(main())
+os.dup2(taken, 2)
+log.warning("there_is_room")
+"""
 TERMINAL = """
 log.warning("told", why="x\\x9b31m\\u202e\\u2028y\\x1b[31m\\x07", words="one\\nFAKE [error] told \\x9b31m",
             deep=["\\x9b\\u202e"])
@@ -39,17 +69,21 @@ log.warning("told", why="x\\x9b31m\\u202e\\u2028y\\x1b[31m\\x07", words="one\\nF
 
 def written(code: str, style: str = "json", **environment: str) -> str:
     """What a process of its own writes to standard error."""
+    return ran(code, style, **environment).stderr.decode()
+
+
+def ran(code: str, style: str = "json", **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """A process of its own that logs, and has ended."""
     begin = (
         f"import structlog\nfrom workers.app.logs import configure_logs\nconfigure_logs('info', '{style}')\n"
     )
-    ended = subprocess.run(
+    return subprocess.run(
         [sys.executable, "-c", begin + "import structlog\nlog = structlog.get_logger('test')\n" + code],
         env=os.environ | environment,
         capture_output=True,
         check=True,
         timeout=PATIENCE_SECONDS,
     )
-    return ended.stderr.decode()
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
@@ -73,6 +107,20 @@ def test_what_libraries_and_asyncio_complain_of_is_a_line_of_ours_without_their_
         ("library_failed", "asyncio", "LookupError"),
     ]
     assert NAME not in text
+
+
+def test_a_log_that_cannot_be_written_costs_no_job_and_no_gauge_and_is_told_of_when_it_can() -> None:
+    done = ran(FULL_DISK)
+    assert done.stdout.decode().split() == ["Complete", "refreshed"]
+    *_, there, told = [json.loads(line) for line in done.stderr.splitlines()]
+    assert there["event"] == "there_is_room"
+    assert (told["event"], told["level"], told["lines"]) == ("log_not_written", "warn", 2)
+
+
+def test_a_log_whose_reader_is_gone_keeps_nobody_from_going_on() -> None:
+    begin = "import os, sys\nreader, writer = os.pipe()\nos.close(reader)\nos.dup2(writer, 2)\n"
+    done = ran(begin + "log.error('told')\nsys.stderr.close()\nlog.error('told')\nprint('went on')")
+    assert done.stdout.decode().split() == ["went", "on"]
 
 
 def test_a_line_for_people_tells_a_terminal_nothing() -> None:

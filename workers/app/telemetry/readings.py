@@ -29,6 +29,7 @@ from persistence.store import Store
 from workers.app.telemetry.business import KnownNames
 from workers.app.telemetry.label_names import NAMES_AT_MOST, as_label, type_label
 from workers.app.telemetry.table import AGE_SECONDS, OTHER
+from workers.mail.lane_order import FairOrder
 from workers.payers.limits import LimitsByPayer
 
 LATELY = timedelta(hours=24)
@@ -200,8 +201,14 @@ def _in_queue(queue: str, state: str, number: int) -> Reading:
     return Reading("reenvio_mail_queue_size", number, {"queue": queue, "state": state})
 
 
-def tenant_readings(tenants: Sequence[TenantFairnessMetrics], names: KnownNames) -> Sequence[Reading]:
-    """Where the round robin stands; of the companies without a label, the one that is worst off."""
+def turn_readings(order: FairOrder, names: KnownNames) -> Sequence[Reading]:
+    """Where the round robin stands, and how long a company may fairly wait in it."""
+    fair = Reading("reenvio_mail_fair_rounds", order.fair_rounds())
+    return [*_tenants(order.metrics(), names), fair]
+
+
+def _tenants(tenants: Sequence[TenantFairnessMetrics], names: KnownNames) -> Sequence[Reading]:
+    """By company; of those without a label, the one that is worst off."""
     labelled = [({"company": names.companies.of(one.company_id)}, one) for one in tenants]
     urgent = (Reading("tenant_current_priority", one.current_priority, labels) for labels, one in labelled)
     batches = (

@@ -47,7 +47,11 @@ class ListOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClaimFilter:
-    """Which claims; None does not narrow. `text` is a claim's id, or the number of its batch or protocol."""
+    """Which claims; None does not narrow. `text` is a claim's id, or the number of its batch or protocol.
+
+    `team` and `reason` are of claims in review; `category` alone, what the last error of one that waits or is
+    in review was called.
+    """
 
     state: ListedState | None = None
     payer_id: str | None = None
@@ -159,8 +163,10 @@ def _conditions(wanted: ClaimFilter) -> Iterator[ColumnElement[bool]]:
         yield _IN_STATE[wanted.state]
     if wanted.payer_id:
         yield claims.c.payer_id == wanted.payer_id
-    if wanted.team or wanted.reason or wanted.category:
+    if wanted.team or wanted.reason:
         yield claims.c.state == ClaimState.IN_REVIEW
+    elif wanted.category:
+        yield claims.c.state.in_([ClaimState.WAITING, ClaimState.IN_REVIEW])
     if wanted.reason:
         yield claims.c.reason == wanted.reason
     if wanted.team:

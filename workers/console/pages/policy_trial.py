@@ -203,7 +203,8 @@ async def _refused(visit: Visit, run: TrialRun, then: Policy) -> str:
 
 def _run(visit: Visit) -> TrialRun | None:
     text = visit.request.path_params["run"]
-    return visit.console.policies.runs.find(int(text)) if text.isascii() and text.isdigit() else None
+    is_number = text.isascii() and text.isdigit() and len(text) < 16
+    return visit.console.policies.runs.find(int(text)) if is_number else None
 
 
 async def adopt_policy(visit: Visit) -> Response:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
 from urllib.parse import urlencode
 
 from domain.access import Role
@@ -20,7 +19,7 @@ from persistence.repositories.review_desk import (
 from workers.console.views.claim_list import title_of
 from workers.console.views.reasons import category_name, error_sentence, review_cause
 from workers.console.views.states import is_at_risk, team_name
-from workers.console.views.times import Said, Times
+from workers.console.views.times import Said, Times, read_moment
 from workers.console.views.today import RISK
 from workers.console.words import Words
 
@@ -74,11 +73,8 @@ def read_desk(query: Mapping[str, str]) -> AskedDesk:
 
 def read_desk_place(query: Mapping[str, str]) -> DeskPlace | None:
     """Where the page before ended."""
-    try:
-        moment = datetime.fromisoformat(query.get("after", ""))
-    except ValueError:
-        return None
-    return DeskPlace(moment, printable_line(query.get("id", ""))[:TEXT_MOST]) if moment.tzinfo else None
+    moment = read_moment(query.get("after", ""))
+    return DeskPlace(moment, printable_line(query.get("id", ""))[:TEXT_MOST]) if moment else None
 
 
 def teams_of(roles: Collection[Role]) -> frozenset[Team]:

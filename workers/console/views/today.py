@@ -56,9 +56,10 @@ class PayerRow:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One indicator beside its targets."""
+    """One indicator beside its targets; the link leads to the claims behind it."""
 
     title: str
+    link: str
     value: str
     targets: tuple[StateView, ...]
     line: Markup
@@ -171,6 +172,7 @@ def _tile(kpi: Kpi, mine: Sequence[KpiSnapshot], times: Times) -> Tile:
     title = words(f"kpi.{kpi.name}")
     return Tile(
         title=title,
+        link=f"/indicators/{kpi.name}",
         value=said[-1],
         targets=tuple(_target(kpi, index, newest, times) for index in range(len(kpi.targets))),
         line=spark(values, kpi.targets[0].value, words("kpi_line", title=title)),

@@ -61,10 +61,8 @@ def trail_lines(events: Sequence[JudgedEvent], times: Times) -> Sequence[TrailLi
 
 def _line(one: JudgedEvent, times: Times) -> TrailLine:
     event, data = one.event, event_data(one.event)
-    by, reason = (
-        data.get("by"),
-        reason_told(str(data.get("action")), str(data.get("reason") or ""), times.words),
-    )
+    action, why = (str(data.get(name) or "") for name in ("action", "reason"))
+    by, reason = data.get("by"), reason_told(action, why, times.words)
     said = f"{by}: “{reason}”" if by and reason else str(by or "")
     return TrailLine(
         number=event.sequence,

@@ -80,7 +80,7 @@ def _dot(point: TrendPoint, x: float, scale: _TrendScale) -> Markup:
 
 
 def _targets(targets: Sequence[TrendTarget], scale: _TrendScale) -> Markup:
-    """A dashed line each; their names from the top down, each as near to its line as the one above lets it."""
+    """A dashed line each; their names from the top down, each as near to its line as it can be."""
     drawn, free = Markup(""), float(TOP)
     for target in sorted(targets, key=lambda one: -one.value):
         y = scale.y(target.value)

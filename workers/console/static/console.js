@@ -18,6 +18,7 @@
   const plain = {
     j: () => move(1),
     k: () => move(-1),
+    x: () => document.querySelector(".here input[type=checkbox]")?.click(),
     "/": () => search() && search().focus(),
     "?": () => document.getElementById("keys").showModal(),
   };

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from domain.errors import Trouble
 from persistence.database.trouble import UNREACHABLE
-from workers.console.access.forms import ForgedForm, OversizeForm
+from workers.console.access.forms import ForgedForm, OversizeForm, TooManyFiles
 from workers.console.guard import arrived
 from workers.console.pages.visit import Console, Visit, render
 from workers.console.words import DEFAULT, words_of
@@ -27,6 +27,7 @@ def handlers_of(console: Console) -> Mapping[type[Exception], Handling]:
     return {
         ForgedForm: _saying(console, 403, "error.forged"),
         OversizeForm: _saying(console, 413, "error.oversize"),
+        TooManyFiles: _saying(console, 413, "error.too_many_files"),
         HTTPException: _http(console),
         Trouble: _unavailable(console),
         **dict.fromkeys(UNREACHABLE, _unavailable(console)),

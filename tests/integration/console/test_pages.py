@@ -79,6 +79,10 @@ async def test_today_tells_causes_apart_and_leads_to_the_claims_behind_each_numb
         ("Tentativas esgotadas", 1),
     ]
     assert [await found(browser, link) for link, _, _ in rows] == [2, 5, 1, 1]
+    helped = re.findall(r'<td data-label="O que fazer"><a href="([^"]+)">([^<]+)</a>', today)
+    decide, release = "corrigir ou decidir", "a TI corrige e libera"
+    assert [what for _, what in helped] == [decide, decide, release, decide]
+    assert [await found(browser, link) for link, _ in helped] == [2, 5, 1, 1]
     assert '<span class="risk"><time' in today
 
 

@@ -242,3 +242,27 @@ async def test_a_groups_pages_follow_each_other(stage: ConsoleStage, store: Stor
             following = re.search(r'href="([^"]+)" rel="next"', page)
             link = following[1] if following else None
     assert len(seen) == len(set(seen)) == 53
+
+
+@pytest.mark.parametrize(
+    ("what", "field", "text", "said"),
+    [
+        ("assign", "login", "bia\0", "nobody"),
+        ("assign", "login", "x" * 10_000, "nobody"),
+        ("assign", "login", "ana\u202e", "nobody"),
+        ("protocol", "protocol", "1" * 13, "bad_protocol"),
+        ("protocol", "protocol", "12\0", "bad_protocol"),
+        ("protocol", "protocol", "<script>", "bad_protocol"),
+    ],
+)
+async def test_what_nobody_could_mean_is_told_so_before_anything_is_on_record(
+    stage: ConsoleStage, store: Store, what: str, field: str, text: str, said: str
+) -> None:
+    claim = await ConsoleScene(store, NOW).missing_protocol(NORTH, hours=5)
+    async with stage.logged_in(Role.BILLING) as browser:
+        token = csrf_in(await browser.get(f"/claims/{claim}"))
+        form = {"csrf": token, "reason": "x", "unchecked": "yes", field: text}
+        answer = await browser.post(f"/claims/{claim}/{what}", data=form)
+        assert answer.headers["location"] == f"/claims/{claim}?said={said}"
+        assert (await browser.get(answer.headers["location"])).status_code == 200
+    assert await store.look(lambda tx: tx.orders.about_claim(claim)) == []

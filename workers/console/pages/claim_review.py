@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from domain.access import Permission
+from domain.access import AccessRefusal, Permission, read_login
 from domain.bulk_orders import BulkAction, BulkRefusal, set_mark
 from domain.claim import ClaimId
 from domain.claim_state import ClaimState
@@ -14,6 +14,7 @@ from domain.legible import is_text
 from domain.operators import Attribution, attribution
 from domain.refusals import ClaimRefusal, Refusal
 from domain.reviews import AtPayer, ReviewDecision, ReviewReason, allowed
+from gateways.tiss.answers import is_protocol
 from gateways.tiss.lote import LoteRefusedError
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.people import Person
@@ -30,7 +31,7 @@ from workers.payers.questions import NotNow
 
 SAID = frozenset(
     {"decided", "corrected", "recovered", "written_off", "assigned", "noted", "no_file", "unconfirmed"}
-    | {"not_confirmed", "not_now", "no_protocol", "nobody", "ask_first"}
+    | {"not_confirmed", "not_now", "no_protocol", "bad_protocol", "nobody", "ask_first"}
 )
 DONE = frozenset({"decided", "corrected", "recovered", "written_off", "assigned", "noted"})
 Work = Callable[[ClaimId, Attribution], Awaitable[object]]
@@ -122,6 +123,8 @@ async def recover_protocol(visit: Visit) -> Response:
     number, is_seen = visit.field("protocol").strip(), visit.field("unchecked") == "yes"
     if is_seen and not number:
         return go(_path(visit), said="no_protocol")
+    if number and not is_protocol(number):
+        return go(_path(visit), said="bad_protocol")
     verdict = Verdict(ReviewDecision.PROTOCOL_RECOVERED, number or None, is_seen)
     try:
         return await done_about(visit, _deciding(visit, verdict), "recovered")
@@ -140,7 +143,11 @@ async def write_off_claim(visit: Visit) -> Response:
 
 async def assign_review(visit: Visit) -> Response:
     """Give the review to oneself, or to a colleague."""
-    login, why = visit.field("login"), visit.field("reason")
+    why = visit.field("reason")
+    try:
+        login = read_login(visit.field("login"))
+    except AccessRefusal:
+        return go(_path(visit), said="nobody")
     if not await visit.console.store.look(lambda tx: may_take(tx, login)):
         return go(_path(visit), said="nobody")
     reason = f"{login}: {why}" if why.strip() and is_text(why) else login

@@ -1,5 +1,6 @@
 """Some of a group, chosen one by one; and an order that is sent twice is one order."""
 
+import asyncio
 import re
 from html import unescape
 from urllib.parse import urlencode
@@ -86,3 +87,17 @@ async def test_an_order_that_is_sent_twice_is_one_order(stage: ConsoleStage, sto
     assert "outra ação em grupo já cuida delas" in late.text
     orders = await store.look(lambda tx: tx.bulk_orders.newest(9))
     assert [(one.state, one.number) for one in orders] == [(BulkState.RUNNING, 3)]
+
+
+async def test_of_two_people_at_the_same_moment_one_places_the_order(
+    stage: ConsoleStage, store: Store
+) -> None:
+    await suspended(store, 20)
+    async with stage.logged_in(Role.BILLING) as browser, stage.logged_in(Role.BILLING, login="rui") as other:
+        people = browser, other
+        pages = [await one.get(f"/reviews/do/resend?{urlencode(GROUP)}") for one in people]
+        forms = [form_in(page.text) | WHY for page in pages]
+        posts = (one.post("/reviews/do/resend", data=form) for one, form in zip(people, forms, strict=True))
+        answers = await asyncio.gather(*posts)
+    assert sorted(one.status_code for one in answers) == [303, 409]
+    assert len(await store.look(lambda tx: tx.bulk_orders.newest(9))) == 1

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from domain.access import AccessRefusal, Permission, read_login
 from domain.bulk_orders import BulkAction, BulkRefusal, set_mark
-from domain.claim import ClaimId
+from domain.claim import ClaimId, ClaimIdForm
 from domain.claim_state import ClaimState
 from domain.legible import is_text
 from domain.operators import Attribution, attribution
@@ -35,6 +35,7 @@ SAID = frozenset(
 )
 DONE = frozenset({"decided", "corrected", "recovered", "written_off", "assigned", "noted"})
 Work = Callable[[ClaimId, Attribution], Awaitable[object]]
+Answering = Callable[[Visit], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,29 @@ class ReviewParts:
     decisions: frozenset[str]
     is_at_payer: bool
     by_two: bool
+
+
+def seen_mark(claim: ClaimRow, sends: int) -> str:
+    """By what a page's forms know the claim again: any step of it, or another send, is another mark."""
+    return f"{claim.state}-{claim.reason or ''}-{sends}"
+
+
+def as_seen(answer: Answering) -> Answering:
+    """An order about one claim, if that is still as whoever orders it saw it."""
+
+    async def answering(visit: Visit) -> Response:
+        seen, claim_id = visit.field("seen"), visit.request.path_params["claim_id"]
+        is_checked = seen and ClaimIdForm.CLM.fits(claim_id)
+        if is_checked and seen != await visit.console.store.look(lambda tx: _mark_of(tx, claim_id)):
+            return go(_path(visit), said="changed_since")
+        return await answer(visit)
+
+    return answering
+
+
+async def _mark_of(tx: Transaction, claim_id: str) -> str:
+    claim = await tx.claims.find(claim_id)
+    return seen_mark(claim, len((await tx.attempts.history(claim_id)).sends)) if claim else ""
 
 
 async def look_at_review(tx: Transaction, claim: ClaimRow) -> tuple[str, Sequence[Person]]:

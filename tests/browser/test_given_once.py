@@ -5,9 +5,8 @@ from tests.browser.morning import Morning, everyone
 from tests.browser.visitor import NARROW, Looks, Visitors
 from tests.support.console_stage import ConsoleStage
 
-WIDER_THAN_SHOWN = (
-    "[...document.querySelectorAll('main .scroll')].filter((one) => one.scrollWidth > one.clientWidth).length"
-)
+WIDER_THAN_SHOWN = """[...document.querySelectorAll('main .scroll:has(table)')]
+    .filter((one) => one.scrollWidth > one.clientWidth).length"""
 CLAIMS = "/claims/{claim_id:path}"
 
 
@@ -49,11 +48,16 @@ async def test_some_claims_of_a_group_are_chosen_by_the_keyboard_alone(visitors:
         assert await visitor.barriers() == []
 
 
-async def test_a_report_is_read_on_a_phone_without_moving_it_sideways(
+async def test_tables_are_read_on_a_phone_without_moving_them_sideways(
     visitors: Visitors, morning: Morning
 ) -> None:
+    places = [
+        *morning.places["/reports/{kind}/{first}"],
+        *morning.places["/policy/what-if/{run}"],
+        "/indicators",
+    ]
     async with visitors.somebody(everyone("pt"), Looks("pt", "light", NARROW)) as visitor:
-        for place in morning.places["/reports/{kind}/{first}"]:
+        for place in places:
             await visitor.go(place)
             assert await visitor.page.evaluate(WIDER_THAN_SHOWN) == 0, place
 

@@ -10,6 +10,7 @@ import pytest
 from domain.access import Role
 from domain.bulk_orders import BulkItemState, BulkState
 from domain.catalog import Team
+from domain.payer_status import PayerState
 from persistence.repositories.review_desk import INCIDENT, DeskFilter
 from persistence.store import Store
 from tests.support.builders import NOW
@@ -101,3 +102,15 @@ async def test_of_two_people_at_the_same_moment_one_places_the_order(
         answers = await asyncio.gather(*posts)
     assert sorted(one.status_code for one in answers) == [303, 409]
     assert len(await store.look(lambda tx: tx.bulk_orders.newest(9))) == 1
+
+
+@pytest.mark.parametrize("state", [PayerState.PAUSED, PayerState.OPEN])
+async def test_no_end_is_promised_where_the_payer_takes_none(
+    stage: ConsoleStage, store: Store, state: PayerState
+) -> None:
+    await suspended(store, 3)
+    await ConsoleScene(store, NOW).payer(NORTH, state)
+    async with stage.logged_in(Role.BILLING) as browser:
+        page = (await browser.get(f"/reviews/do/resend?{urlencode(GROUP)}")).text
+    assert "3 serão reenviadas, saem quando a operadora voltar a receber." in page
+    assert ", fim " not in page

@@ -13,13 +13,14 @@ import pytest
 
 from domain.access import Role
 from domain.breaker import OWN_PACE
+from domain.catalog import Team
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerState
 from persistence.repositories.claims import Arrival
 from persistence.repositories.upkeep_runs import UpkeepTask
 from persistence.store import Store, Transaction
 from tests.support.builders import NOW
-from tests.support.console_scene import COAST, NORTH, SOUTH, ConsoleScene
+from tests.support.console_scene import CARD, COAST, NORTH, SOUTH, ConsoleScene
 from tests.support.console_stage import ConsoleStage, csrf_in, log_in
 from tests.support.mails import keep_dead
 from workers.console.words import words_of
@@ -54,6 +55,16 @@ async def found(browser: httpx.AsyncClient, path: str) -> int:
     counted = COUNT.search(await page(browser, path))
     assert counted
     return int(counted[1])
+
+
+async def test_what_is_of_one_moment_is_told_in_the_order_in_which_it_came_about(
+    browser: httpx.AsyncClient, scene: ConsoleScene
+) -> None:
+    claim = await scene.in_review(NORTH, CARD, Team.REGISTRATION, hours=2, due=40)
+    text = (await page(browser, f"/claims/{claim}")).partition("Do arquivo ao protocolo")[2]
+    said = ["Arquivo recebido", "Envio 1", "Reenviar não resolve", "Passou para uma pessoa", "Aviso enviado"]
+    places = [text.index(one) for one in said]
+    assert places == sorted(places)
 
 
 async def test_an_empty_console_says_what_to_expect(browser: httpx.AsyncClient) -> None:

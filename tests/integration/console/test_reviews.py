@@ -281,8 +281,8 @@ async def test_what_is_ordered_of_a_claim_that_has_moved_since_it_was_seen_is_as
             [seen] = set(re.findall(r'name="seen" value="([^"]+)"', page.text))
             await scene.failed(claim, CARD, count=1, hours=1)
             form = {"csrf": csrf_in(page), "seen": seen, "reason": "x", "without_file": "yes"}
-            kind = {"files": {"file": ("", b"")}} if what == "correct" else {}
-            answer = await browser.post(f"/claims/{claim}/{what}", data=form, **kind)
+            files = {"file": ("", b"")} if what == "correct" else None
+            answer = await browser.post(f"/claims/{claim}/{what}", data=form, files=files)
             assert answer.headers["location"].endswith("said=changed_since")
             assert "A cobrança mudou" in (await browser.get(answer.headers["location"])).text
         assert processes.told == []

@@ -2,19 +2,20 @@
 
 import re
 import tomllib
-from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
+import workers.mail
 from workers.console.words import LANGUAGES, words_of
 
-TEMPLATES = sorted(one for one in files("workers.mail").joinpath("templates").iterdir() if ".pt." in one.name)
+TEMPLATES = sorted((Path(workers.mail.__file__).parent / "templates").glob("*.pt.toml"))
 NAMED = re.compile(r"\$(\w+)")
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: one.name)
-def test_everything_that_a_notice_is_filled_with_has_a_name_on_its_page(template: object) -> None:
-    text = tomllib.loads(template.read_text(encoding="utf-8"))  # type: ignore[attr-defined]
+def test_everything_that_a_notice_is_filled_with_has_a_name_on_its_page(template: Path) -> None:
+    text = tomllib.loads(template.read_text(encoding="utf-8"))
     named = {name for part in (text["subject"], *text["paragraphs"]) for name in NAMED.findall(part)}
     assert named
     for language in LANGUAGES:

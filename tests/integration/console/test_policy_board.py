@@ -90,7 +90,7 @@ async def test_other_numbers_are_tried_adopted_and_undone(stage: ConsoleStage) -
     async with stage.logged_in(*MANAGER) as browser:
         address = await tried(browser, stage, await send(browser, "/policy/what-if", **FORM))
         page = await shown(browser, address)
-        assert re.search(r"Jogado com a política em vigor: \d+ de \d+ iguais\.", page)
+        assert re.search(r"Simulado com a política em vigor: \d+ de \d+ iguais\.", page)
         assert "O que a comparação não pode saber:" in page
         assert "Recuperadas por reenvio" in page
         assert "7,5 min" in page

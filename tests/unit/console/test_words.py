@@ -52,6 +52,13 @@ def test_no_portuguese_text_has_a_word_left_in_english() -> None:
     assert [text for text in plain if ENGLISH.search(text)] == []
 
 
+def test_claims_are_simulated_and_never_thrown_about() -> None:
+    """What English calls a play is no game in Portuguese."""
+    assert [
+        text for text in words_of("pt").texts.values() if re.search(r"\bjog(o|ad|ar|and)", text, re.I)
+    ] == []
+
+
 def test_every_role_has_its_words() -> None:
     assert all(
         words.knows(f"role.{role}") and words.knows(f"role_may.{role}") for words in ALL for role in Role

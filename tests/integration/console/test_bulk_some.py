@@ -8,14 +8,16 @@ from urllib.parse import urlencode
 import pytest
 
 from domain.access import Role
-from domain.bulk_orders import BulkItemState, BulkState
+from domain.bulk_orders import BulkAction, BulkItemState, BulkRefusal, BulkState
 from domain.catalog import Team
+from domain.operators import attribution
 from domain.payer_status import PayerState
 from persistence.repositories.review_desk import INCIDENT, DeskFilter
 from persistence.store import Store
 from tests.support.builders import NOW
 from tests.support.console_scene import CARD, NORTH, ConsoleScene
 from tests.support.console_stage import ConsoleStage
+from workers.claims.bulk_desk import BulkWish, Signer
 
 GROUP = {"reason": "PERMANENT_ERROR", "payer": NORTH}
 HIDDEN = re.compile(r'name="(csrf|selection|mark|number)" value="([^"]*)"')
@@ -90,18 +92,24 @@ async def test_an_order_that_is_sent_twice_is_one_order(stage: ConsoleStage, sto
     assert [(one.state, one.number) for one in orders] == [(BulkState.RUNNING, 3)]
 
 
-async def test_of_two_people_at_the_same_moment_one_places_the_order(
+async def test_of_many_people_at_the_same_moment_one_places_the_order(
     stage: ConsoleStage, store: Store
 ) -> None:
     await suspended(store, 20)
-    async with stage.logged_in(Role.BILLING) as browser, stage.logged_in(Role.BILLING, login="rui") as other:
-        people = browser, other
-        pages = [await one.get(f"/reviews/do/resend?{urlencode(GROUP)}") for one in people]
-        forms = [form_in(page.text) | WHY for page in pages]
-        posts = (one.post("/reviews/do/resend", data=form) for one, form in zip(people, forms, strict=True))
-        answers = await asyncio.gather(*posts)
-    assert sorted(one.status_code for one in answers) == [303, 409]
-    assert len(await store.look(lambda tx: tx.bulk_orders.newest(9))) == 1
+    desk, wanted = stage.console.bulk, DeskFilter(reason="PERMANENT_ERROR", payer_id=NORTH)
+    seen = await desk.preview(BulkAction.RESEND, wanted)
+    wish = BulkWish(BulkAction.RESEND, wanted, "/reviews/group", seen.mark)
+
+    async def place(number: int) -> bool:
+        try:
+            signer = Signer(f"p{number}", attribution(f"p{number}", "mended"))
+            return isinstance(await desk.place(wish, signer), int)
+        except BulkRefusal:
+            return False
+
+    placed = await asyncio.gather(*(place(number) for number in range(12)))
+    assert placed.count(True) == 1
+    assert len(await store.look(lambda tx: tx.bulk_orders.newest(20))) == 1
 
 
 @pytest.mark.parametrize("state", [PayerState.PAUSED, PayerState.OPEN])

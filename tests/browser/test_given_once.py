@@ -1,5 +1,9 @@
 """Orders at the browser: given once however often one clicks, and not again by going back."""
 
+import asyncio
+
+from playwright.async_api import Route
+
 from domain.access import Role
 from tests.browser.morning import Morning, everyone
 from tests.browser.visitor import NARROW, Looks, Visitors
@@ -15,16 +19,30 @@ async def notes(console: ConsoleStage, claim_id: str) -> list[str]:
     return [one.reason for one in kept if one.action == "review note"]
 
 
-async def test_a_double_click_is_one_order_and_going_back_is_none(
+async def test_who_clicks_again_while_nothing_happens_gives_one_order_and_going_back_gives_none(
     visitors: Visitors, morning: Morning, console: ConsoleStage
 ) -> None:
-    place = morning.places[CLAIMS][1]
+    place, sent, answering = morning.places[CLAIMS][1], list[str](), asyncio.Event()
+
+    async def slowly(route: Route) -> None:
+        sent.append(route.request.url)
+        await answering.wait()
+        await route.continue_()
+
     async with visitors.somebody(everyone("pt")) as visitor:
         await visitor.go(place)
+        await visitor.page.route("**/note", slowly)
         part = await visitor.unfold(visitor.words("review_act.note"))
         await part.locator("[name='reason']").fill("dito uma vez")
-        await part.get_by_role("button", name=visitor.words("review_act.note_do"), exact=True).dblclick()
+        button = part.get_by_role("button", name=visitor.words("review_act.note_do"), exact=True)
+        await button.scroll_into_view_if_needed()
+        where = await button.bounding_box()
+        assert where
+        for _ in range(3):
+            await visitor.page.mouse.click(where["x"] + 5, where["y"] + 5)
+        answering.set()
         await visitor.reads(visitor.words("review_said.noted"))
+        assert len(sent) == 1
         await visitor.page.go_back()
         await visitor.page.reload()
         await visitor.page.go_forward()

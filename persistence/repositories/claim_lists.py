@@ -49,8 +49,7 @@ class ListOrder(StrEnum):
 class ClaimFilter:
     """Which claims; None does not narrow. `text` is a claim's id, or the number of its batch or protocol.
 
-    `team` and `reason` are of claims in review; `category` alone, what the last error of one that waits or is
-    in review was called.
+    `team` and `reason` are of claims in review, `category` of those in `state`, or in review without one.
     """
 
     state: ListedState | None = None
@@ -165,8 +164,8 @@ def _conditions(wanted: ClaimFilter) -> Iterator[ColumnElement[bool]]:
         yield claims.c.payer_id == wanted.payer_id
     if wanted.team or wanted.reason:
         yield claims.c.state == ClaimState.IN_REVIEW
-    elif wanted.category:
-        yield claims.c.state.in_([ClaimState.WAITING, ClaimState.IN_REVIEW])
+    elif wanted.category and wanted.state is None:
+        yield claims.c.state == ClaimState.IN_REVIEW
     if wanted.reason:
         yield claims.c.reason == wanted.reason
     if wanted.team:

@@ -162,9 +162,7 @@ def _conditions(wanted: ClaimFilter) -> Iterator[ColumnElement[bool]]:
         yield _IN_STATE[wanted.state]
     if wanted.payer_id:
         yield claims.c.payer_id == wanted.payer_id
-    if wanted.team or wanted.reason:
-        yield claims.c.state == ClaimState.IN_REVIEW
-    elif wanted.category and wanted.state is None:
+    if wanted.team or wanted.reason or (wanted.category and wanted.state is None):
         yield claims.c.state == ClaimState.IN_REVIEW
     if wanted.reason:
         yield claims.c.reason == wanted.reason

@@ -143,7 +143,7 @@ def _of_decided(tally: KpiTally, number: int) -> Measure:
 
 SUCCESS_AFTER_RETRY = Kpi(
     KpiName.SUCCESS_AFTER_RETRY,
-    "Taxa de sucesso após retry",
+    "Taxa de sucesso após reenvio",
     "claims taken after at least one retry / closed claims with at least one retry scheduled",
     Frequency.DAILY,
     Unit.SHARE,

@@ -47,7 +47,10 @@ class ListOrder(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClaimFilter:
-    """Which claims; None does not narrow. `text` is a claim's id, or the number of its batch or protocol."""
+    """Which claims; None does not narrow. `text` is a claim's id, or the number of its batch or protocol.
+
+    `team` and `reason` are of claims in review, `category` of those in `state`, or in review without one.
+    """
 
     state: ListedState | None = None
     payer_id: str | None = None
@@ -159,7 +162,7 @@ def _conditions(wanted: ClaimFilter) -> Iterator[ColumnElement[bool]]:
         yield _IN_STATE[wanted.state]
     if wanted.payer_id:
         yield claims.c.payer_id == wanted.payer_id
-    if wanted.team or wanted.reason or wanted.category:
+    if wanted.team or wanted.reason or (wanted.category and wanted.state is None):
         yield claims.c.state == ClaimState.IN_REVIEW
     if wanted.reason:
         yield claims.c.reason == wanted.reason

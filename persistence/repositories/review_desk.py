@@ -237,12 +237,12 @@ def _equals(column: Any, value: str) -> ColumnElement[bool]:
 def _conditions(wanted: DeskFilter) -> Iterator[ColumnElement[bool]]:
     if wanted.payer_id:
         yield claims.c.payer_id == wanted.payer_id
+    if wanted.claim_ids is not None:
+        yield claims.c.claim_id.in_(sorted(wanted.claim_ids))
     if wanted.reason == INCIDENT:
         yield _stuck()
         return
     yield _in_review()
-    if wanted.claim_ids is not None:
-        yield claims.c.claim_id.in_(sorted(wanted.claim_ids))
     asked = (wanted.team, wanted.reason, wanted.entry, wanted.assignee, wanted.claim_id)
     columns = (_team(), claims.c.reason, _entry(), assignees.c.login, claims.c.claim_id)
     for column, value in zip(columns, asked, strict=True):

@@ -112,6 +112,7 @@ class BulkDesk:
         now = await self.clock.now()
 
         async def place(tx: Transaction) -> int | BulkPreview:
+            await tx.bulk_orders.one_at_a_time()
             chosen = await _chosen(tx, wish.action, wish.wanted)
             require_number(len(chosen.claims))
             if chosen.mark != wish.mark:

@@ -11,7 +11,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from domain.errors import Trouble
 from persistence.database.trouble import UNREACHABLE
-from workers.console.access.forms import ForgedForm, OversizeForm
+from workers.console.access.forms import ForgedForm, OversizeForm, TooManyFiles
+from workers.console.guard import arrived
 from workers.console.pages.visit import Console, Visit, render
 from workers.console.words import DEFAULT, words_of
 
@@ -26,6 +27,7 @@ def handlers_of(console: Console) -> Mapping[type[Exception], Handling]:
     return {
         ForgedForm: _saying(console, 403, "error.forged"),
         OversizeForm: _saying(console, 413, "error.oversize"),
+        TooManyFiles: _saying(console, 413, "error.too_many_files"),
         HTTPException: _http(console),
         Trouble: _unavailable(console),
         **dict.fromkeys(UNREACHABLE, _unavailable(console)),
@@ -34,7 +36,7 @@ def handlers_of(console: Console) -> Mapping[type[Exception], Handling]:
 
 def _saying(console: Console, status: int, name: str) -> Handling:
     async def answering(request: Request, _error: Exception) -> Response:
-        return page(console, request, status, name)
+        return told(await _asking(console, request), status, name)
 
     return answering
 
@@ -42,7 +44,8 @@ def _saying(console: Console, status: int, name: str) -> Handling:
 def _http(console: Console) -> Handling:
     async def answering(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
-        return page(console, request, status, "error.not_found" if status in (404, 405) else "error.refused")
+        name = "error.not_found" if status in (404, 405) else "error.refused"
+        return told(await _asking(console, request), status, name)
 
     return answering
 
@@ -50,7 +53,7 @@ def _http(console: Console) -> Handling:
 def _unavailable(console: Console) -> Handling:
     async def answering(request: Request, error: Exception) -> Response:
         log.warning("console_unavailable", why=str(error) if isinstance(error, Trouble) else "no database")
-        return page(console, request, 503, "error.unavailable")
+        return told(_nobody(console, request), 503, "error.unavailable")
 
     return answering
 
@@ -77,10 +80,22 @@ class Surprises:
             log.error("console_failed", error=type(error).__name__)  # noqa: TRY400  # its text may quote a person
             if begun:
                 raise
-            await page(self._console, Request(scope), 500, "error.ours")(scope, receive, send)
+            await told(_nobody(self._console, Request(scope)), 500, "error.ours")(scope, receive, send)
 
 
-def page(console: Console, request: Request, status: int, name: str) -> Response:
+async def _asking(console: Console, request: Request) -> Visit:
+    """Who asks, in their language; nobody where that cannot be found out."""
+    try:
+        return await arrived(request, console, is_there=False)
+    except (Trouble, *UNREACHABLE):
+        return _nobody(console, request)
+
+
+def _nobody(console: Console, request: Request) -> Visit:
     """Nobody is asked who they are: that may be what does not work."""
-    visit = Visit(request, console, words_of(DEFAULT), _UNASKED)
+    return Visit(request, console, words_of(DEFAULT), _UNASKED)
+
+
+def told(visit: Visit, status: int, name: str) -> Response:
+    """The page about it."""
     return render(visit, "error.html", status, message=name, status=status)

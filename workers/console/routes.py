@@ -28,6 +28,7 @@ from workers.console.pages.claim import cancel_claim, claim_page, claim_words, w
 from workers.console.pages.claim_care import change_deadline, hold, release, undo_deadline, undo_holding
 from workers.console.pages.claim_process import process_model, process_page
 from workers.console.pages.claim_review import (
+    as_seen,
     assign_review,
     correct_claim,
     note_claim,
@@ -58,10 +59,16 @@ REVIEW_PAGES = (
     Page("POST", "/reviews/bulk/{bulk_id}/stop", stop_bulk, Permission.HANDLE_REVIEWS),
     Page("POST", "/saved-filters", keep_filter, Permission.SEE_WORK),
     Page("POST", "/saved-filters/{filter_id}/forget", forget_filter, Permission.SEE_WORK),
-    Page("POST", "/claims/{claim_id}/resend", resend_claim, Permission.DECIDE_REVIEWS),
-    Page("POST", "/claims/{claim_id}/correct", correct_claim, Permission.CORRECT_CLAIMS, takes_file=True),
-    Page("POST", "/claims/{claim_id}/protocol", recover_protocol, Permission.DECIDE_REVIEWS),
-    Page("POST", "/claims/{claim_id}/write-off", write_off_claim, Permission.WRITE_OFF_CLAIMS),
+    Page("POST", "/claims/{claim_id}/resend", as_seen(resend_claim), Permission.DECIDE_REVIEWS),
+    Page(
+        "POST",
+        "/claims/{claim_id}/correct",
+        as_seen(correct_claim),
+        Permission.CORRECT_CLAIMS,
+        takes_file=True,
+    ),
+    Page("POST", "/claims/{claim_id}/protocol", as_seen(recover_protocol), Permission.DECIDE_REVIEWS),
+    Page("POST", "/claims/{claim_id}/write-off", as_seen(write_off_claim), Permission.WRITE_OFF_CLAIMS),
     Page("POST", "/claims/{claim_id}/assign", assign_review, Permission.HANDLE_REVIEWS),
     Page("POST", "/claims/{claim_id}/note", note_claim, Permission.HANDLE_REVIEWS),
 )
@@ -96,8 +103,8 @@ PAGES = (
     Page("GET", "/claims.csv", claims_export, Permission.EXPORT_WORK),
     Page("GET", "/claims/{claim_id}/process", process_page, Permission.SEE_WORK),
     Page("GET", "/claims/{claim_id:path}", claim_page, Permission.SEE_WORK),
-    Page("POST", "/claims/{claim_id}/retry-now", wake_claim, Permission.WAKE_CLAIMS),
-    Page("POST", "/claims/{claim_id}/cancel", cancel_claim, Permission.CANCEL_CLAIMS),
+    Page("POST", "/claims/{claim_id}/retry-now", as_seen(wake_claim), Permission.WAKE_CLAIMS),
+    Page("POST", "/claims/{claim_id}/cancel", as_seen(cancel_claim), Permission.CANCEL_CLAIMS),
     Page("POST", "/logout", log_out, Permission.OWN_ACCOUNT),
     Page("GET", "/account", account_page, Permission.OWN_ACCOUNT),
     Page("POST", "/account/language", choose_language, Permission.OWN_ACCOUNT),

@@ -265,6 +265,7 @@ HOT: dict[str, Work] = {
         ("in review", ClaimFilter(ListedState.REVIEW), ListOrder.NEWEST),
         ("of a team", ClaimFilter(ListedState.REVIEW, team="v7"), ListOrder.NEWEST),
         ("of a cause", ClaimFilter(ListedState.REVIEW, category="v7"), ListOrder.NEWEST),
+        ("of a kind of error", ClaimFilter(category="v7"), ListOrder.NEWEST),
         ("held", ClaimFilter(ListedState.HELD), ListOrder.NEWEST),
         ("on incidents", ClaimFilter(ListedState.INCIDENT), ListOrder.NEWEST),
         ("of a payer", ClaimFilter(payer_id="p7"), ListOrder.NEWEST),

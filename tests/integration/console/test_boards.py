@@ -114,6 +114,7 @@ async def test_a_report_is_read_as_it_was_sent(everyone: httpx.AsyncClient, stor
     sent = await shown(everyone, f"/reports/permanent/{yesterday.first}")
     assert "não foi enviado a ninguém" not in sent
     assert "CLM-500-7" in sent
+    assert '<td class="brief" data-label="Operadora">' in sent  # on a phone each cell says what it is
     assert "CLM-500-99" not in sent  # what became known later is not in what was sent
     assert await store.look(lambda tx: tx.mails.find(mail_id))
     assert "na fila" in await shown(everyone, "/reports")

@@ -25,6 +25,7 @@ from tests.support.intake_stage import PAYERS
 from tests.support.payers_file import payers_file
 from tests.support.review_process import ReviewProcesses
 from tests.support.tiss_samples import CARD, PAYER, file_bytes, file_text
+from workers.claims.corrected_files import FILES_MOST
 from workers.claims.examination import ClaimFile
 from workers.payers.channels import open_channels
 
@@ -156,9 +157,17 @@ async def test_without_a_reason_or_a_file_nothing_is_kept(counter: Counter, reas
 
 
 async def test_files_larger_than_we_read_are_refused_before_they_are_looked_at(counter: Counter) -> None:
-    assert (await counter.hand_in(("x.xml", b"x" * (MAX_BYTES + 1)))).status_code == 413
     assert (await counter.hand_in(*[("x.xml", b"x" * MAX_BYTES)] * 5)).status_code == 413
-    assert (await counter.hand_in(*[("x.xml", b"<x/>")] * 101)).status_code == 400
+    many = await counter.hand_in(*[("x.xml", b"<x/>")] * (FILES_MOST + 1))
+    assert many.status_code == 413
+    assert f"envie no máximo {FILES_MOST} por vez" in many.text
+
+
+async def test_one_file_that_is_too_large_costs_the_others_nothing(counter: Counter) -> None:
+    page = await counter.hand_in(("grande.xml", b"x" * (MAX_BYTES + 1)), mended(NUMBERS[0]))
+    assert page.status_code == 200
+    assert "O arquivo é grande demais." in page.text
+    assert "1 será reenviada" in page.text
 
 
 async def test_a_hostile_name_of_a_file_is_shown_as_text(counter: Counter) -> None:

@@ -13,13 +13,17 @@ import pytest
 
 from domain.access import Role
 from domain.breaker import OWN_PACE
+from domain.catalog import Team
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerState
 from persistence.repositories.claims import Arrival
+from persistence.repositories.upkeep_runs import UpkeepTask
 from persistence.store import Store, Transaction
 from tests.support.builders import NOW
-from tests.support.console_scene import COAST, NORTH, SOUTH, ConsoleScene
-from tests.support.console_stage import ConsoleStage, csrf_in
+from tests.support.console_scene import CARD, COAST, NORTH, SOUTH, ConsoleScene
+from tests.support.console_stage import ConsoleStage, csrf_in, log_in
+from tests.support.mails import keep_dead
+from workers.console.words import words_of
 
 LINK = re.compile(r'<a class="id" href="([^"]+)"[^>]*>([^<]+)</a>')
 STOPPED = re.compile(
@@ -53,6 +57,16 @@ async def found(browser: httpx.AsyncClient, path: str) -> int:
     return int(counted[1])
 
 
+async def test_what_is_of_one_moment_is_told_in_the_order_in_which_it_came_about(
+    browser: httpx.AsyncClient, scene: ConsoleScene
+) -> None:
+    claim = await scene.in_review(NORTH, CARD, Team.REGISTRATION, hours=2, due=40)
+    text = (await page(browser, f"/claims/{claim}")).partition("Do arquivo ao protocolo")[2]
+    said = ["Arquivo recebido", "Envio 1", "Reenviar não resolve", "Passou para uma pessoa", "Aviso enviado"]
+    places = [text.index(one) for one in said]
+    assert places == sorted(places)
+
+
 async def test_an_empty_console_says_what_to_expect(browser: httpx.AsyncClient) -> None:
     today = await page(browser, "/")
     assert "Nada parado: nenhuma cobrança espera por alguém." in today
@@ -76,6 +90,10 @@ async def test_today_tells_causes_apart_and_leads_to_the_claims_behind_each_numb
         ("Tentativas esgotadas", 1),
     ]
     assert [await found(browser, link) for link, _, _ in rows] == [2, 5, 1, 1]
+    helped = re.findall(r'<td data-label="O que fazer"><a href="([^"]+)">([^<]+)</a>', today)
+    decide, release = "corrigir ou decidir", "a TI corrige e libera"
+    assert [what for _, what in helped] == [decide, decide, release, decide]
+    assert [await found(browser, link) for link, _ in helped] == [2, 5, 1, 1]
     assert '<span class="risk"><time' in today
 
 
@@ -96,10 +114,31 @@ async def test_today_has_a_line_for_each_payer(browser: httpx.AsyncClient, scene
     assert live.index(SOUTH) < live.index(COAST)  # who holds claims comes first
 
 
+async def test_today_begins_with_what_cannot_wait_and_leads_there(
+    browser: httpx.AsyncClient, scene: ConsoleScene, store: Store
+) -> None:
+    assert "Alertas" not in await page(browser, "/")
+    await scene.everything()
+    await keep_dead(store, [900, 901], at=NOW)
+
+    async def forget(tx: Transaction) -> None:
+        await tx.upkeep_runs.done(UpkeepTask.STANDING, now=NOW - timedelta(hours=3))
+
+    await store.run(forget)
+    live = await page(browser, "/today/live")
+    told = re.findall(r'<li>(?:<a href="([^"]+)">)?<span class="state.*?<span>([^<]+)</span>', live)
+    assert told == [
+        ("/claims?risk=1&order=deadline", "2 cobranças com prazo vencido ou a menos de 8 horas"),
+        ("", "Ninguém procura cobranças esquecidas há 3 h: avise a TI"),
+        ("/letters", "2 avisos por e-mail não chegaram"),
+    ]
+    assert await found(browser, told[0][0]) == 2
+
+
 async def test_indicators_stand_beside_their_targets(browser: httpx.AsyncClient, scene: ConsoleScene) -> None:
     await scene.indicators()
     today = await page(browser, "/")
-    assert "87,00 %" in today
+    assert '<a class="id" href="/indicators/success_after_retry">87,00 %</a>' in today
     assert "meta ≥ 85 %: atingida" in today
     assert "meta ≤ 3 %: não atingida" in today
 
@@ -125,6 +164,12 @@ async def test_indicators_stand_beside_their_targets(browser: httpx.AsyncClient,
         ("?text=%25", 0),
         ("?text=' OR 1=1 --", 0),
         ("?after=nonsense&id=x", 32),
+        ("?after=0001-01-01T00:00:00%2B23:59&id=x", 32),
+        ("?after=9999-12-31T23:59:59-23:59&id=x&order=deadline", 32),
+        ("?category=TIMEOUT", 1),  # of those in review, where no state is chosen
+        ("?category=TIMEOUT&state=waiting", 9),
+        ("?category=INVALID_PATIENT_DATA", 5),
+        ("?category=no-such-kind", 0),
     ],
 )
 async def test_a_list_is_narrowed_by_its_address(
@@ -368,3 +413,20 @@ async def test_no_page_shows_an_internal_word(
         assert not re.search(
             r"\b(PERMANENT_ERROR|MAX_RETRIES\w*|IN_REVIEW|WAITING|BILLING_\w+|None|TIMEOUT)\b", shown
         )
+
+
+@pytest.mark.parametrize("language", ["pt", "en"])
+@pytest.mark.parametrize(
+    ("path", "status"), [("/no-such-page", 404), ("/account/language", 403), ("/saved-filters", 413)]
+)
+async def test_what_goes_wrong_is_told_in_ones_own_language_with_the_way_back(
+    stage: ConsoleStage, language: str, path: str, status: int
+) -> None:
+    await stage.person("bia", {Role.VIEWER}, language=language)
+    async with stage.browser() as browser:
+        await log_in(browser, "bia")
+        sent = {"csrf": "of-nobody", "name": "x" * (100_000 if status == 413 else 1)}
+        answer = await (browser.get(path) if status == 404 else browser.post(path, data=sent))
+    assert answer.status_code == status
+    words = words_of(language)
+    assert [words(name) in unescape(answer.text) for name in ("error.title", "nav.label")] == [True, True]

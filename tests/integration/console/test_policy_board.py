@@ -90,7 +90,7 @@ async def test_other_numbers_are_tried_adopted_and_undone(stage: ConsoleStage) -
     async with stage.logged_in(*MANAGER) as browser:
         address = await tried(browser, stage, await send(browser, "/policy/what-if", **FORM))
         page = await shown(browser, address)
-        assert re.search(r"Jogado com a política em vigor: \d+ de \d+ iguais\.", page)
+        assert re.search(r"Simulado com a política em vigor: \d+ de \d+ iguais\.", page)
         assert "O que a comparação não pode saber:" in page
         assert "Recuperadas por reenvio" in page
         assert "7,5 min" in page
@@ -156,9 +156,12 @@ async def test_what_came_into_force_since_the_trial_is_not_overwritten(stage: Co
         ({"max_retries": "many"}, "O campo “Máximo de reenvios” não pode ser lido"),
         ({"max_retries": "2,5"}, "O campo “Máximo de reenvios” não pode ser lido"),
         ({"per_minute": "-1"}, "O campo “Envios por minuto” não pode ser lido"),
-        ({"max_retries": "9"}, "BIL-004-V1"),
-        ({"base_minutes": "2", "min_minutes": "2"}, "BIL-004-V3"),
-        ({"version": HOSTILE}, "A política foi recusada"),
+        ({"max_retries": "9"}, "O máximo de reenvios vai de 1 a 5 (BIL-004-V1, BIL-005-V1)."),
+        ({"base_minutes": "2", "min_minutes": "2"}, "As esperas vão de 5 a 240 min (BIL-004-V3)."),
+        ({"min_minutes": "200", "base_minutes": "210"}, "A menor espera é no máximo 80 % da maior"),
+        ({"min_minutes": "100"}, "As esperas precisam crescer: menor, base, maior."),
+        ({"factor": "11"}, "O fator de crescimento vai de 1 a 10."),
+        ({"version": HOSTILE}, "O nome da versão tem de 1 a 40 letras"),
     ],
 )
 async def test_numbers_that_do_not_fit_are_refused_with_why(
@@ -169,6 +172,16 @@ async def test_numbers_that_do_not_fit_are_refused_with_why(
     assert answer.status_code == 422
     assert told in unescape(answer.text)
     assert "<script>alert" not in answer.text
+    assert 'lang="en"' not in answer.text
+
+
+@on_sqlite
+@pytest.mark.parametrize("run", ["x", "9" * 5_000, "-1", "²"])
+async def test_a_trial_that_never_was_is_told_so(stage: ConsoleStage, run: str) -> None:
+    async with stage.logged_in(*MANAGER) as browser:
+        answer = await browser.get(f"/policy/what-if/{run}")
+    assert answer.status_code == 404
+    assert "faça-o de novo" in unescape(answer.text)
 
 
 async def upload(browser: httpx.AsyncClient, data: bytes) -> httpx.Response:

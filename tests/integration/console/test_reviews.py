@@ -242,3 +242,48 @@ async def test_a_groups_pages_follow_each_other(stage: ConsoleStage, store: Stor
             following = re.search(r'href="([^"]+)" rel="next"', page)
             link = following[1] if following else None
     assert len(seen) == len(set(seen)) == 53
+
+
+@pytest.mark.parametrize(
+    ("what", "field", "text", "said"),
+    [
+        ("assign", "login", "bia\0", "nobody"),
+        ("assign", "login", "x" * 10_000, "nobody"),
+        ("assign", "login", "ana\u202e", "nobody"),
+        ("protocol", "protocol", "1" * 13, "bad_protocol"),
+        ("protocol", "protocol", "12\0", "bad_protocol"),
+        ("protocol", "protocol", "<script>", "bad_protocol"),
+    ],
+)
+async def test_what_nobody_could_mean_is_told_so_before_anything_is_on_record(
+    stage: ConsoleStage, store: Store, what: str, field: str, text: str, said: str
+) -> None:
+    claim = await ConsoleScene(store, NOW).missing_protocol(NORTH, hours=5)
+    async with stage.logged_in(Role.BILLING) as browser:
+        token = csrf_in(await browser.get(f"/claims/{claim}"))
+        form = {"csrf": token, "reason": "x", "unchecked": "yes", field: text}
+        answer = await browser.post(f"/claims/{claim}/{what}", data=form)
+        assert answer.headers["location"] == f"/claims/{claim}?said={said}"
+        assert (await browser.get(answer.headers["location"])).status_code == 200
+    assert await store.look(lambda tx: tx.orders.about_claim(claim)) == []
+
+
+@pytest.mark.parametrize("what", ["resend", "correct", "protocol", "write-off", "cancel"])
+async def test_what_is_ordered_of_a_claim_that_has_moved_since_it_was_seen_is_asked_about_again(
+    store: Store, what: str
+) -> None:
+    """It was resent by a colleague, and is in review again for what may be another cause."""
+    scene = ConsoleScene(store, NOW)
+    claim = await scene.in_review(NORTH, CARD, Team.REGISTRATION, hours=5, due=40)
+    async with review_stage(store) as (stage, processes):
+        async with stage.logged_in(Role.BILLING_MANAGEMENT) as browser:
+            page = await browser.get(f"/claims/{claim}")
+            [seen] = set(re.findall(r'name="seen" value="([^"]+)"', page.text))
+            await scene.failed(claim, CARD, count=1, hours=1)
+            form = {"csrf": csrf_in(page), "seen": seen, "reason": "x", "without_file": "yes"}
+            files = {"file": ("", b"")} if what == "correct" else None
+            answer = await browser.post(f"/claims/{claim}/{what}", data=form, files=files)
+            assert answer.headers["location"].endswith("said=changed_since")
+            assert "A cobrança mudou" in (await browser.get(answer.headers["location"])).text
+        assert processes.told == []
+    assert await store.look(lambda tx: tx.orders.about_claim(claim)) == []

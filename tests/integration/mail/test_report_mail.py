@@ -48,7 +48,7 @@ async def test_each_role_of_the_rules_gets_its_report_and_is_told_of_nothing_too
         assert "INVALID_PROCEDURE_CODE" in texts[address]
     assert "Nada a relatar no período." in texts["billing@hospital.example"]
     assert "05/01/2026 a 11/01/2026: 1" in texts["management@hospital.example"]
-    assert "Taxa de sucesso após retry" in texts["it@hospital.example"]
+    assert "Taxa de sucesso após reenvio" in texts["it@hospital.example"]
 
 
 async def test_a_claim_that_is_given_up_twice_is_one_claim_and_two_decisions(store: Store) -> None:

@@ -1,7 +1,9 @@
 """What boards make of records: runs of a payer's states, how urgent a certificate is, codes in words."""
 
+import re
 from datetime import timedelta
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
@@ -15,9 +17,9 @@ from tests.support.console_stage import ZONE
 from workers.console.views.letter_board import kind_of
 from workers.console.views.payer_board import certificate_view
 from workers.console.views.shapes import StateShape, Tone
-from workers.console.views.strips import parts, strip, told
+from workers.console.views.strips import parts, percents_of, strip, told
 from workers.console.views.times import Times
-from workers.console.views.trail import action_name
+from workers.console.views.trail import action_name, reason_told
 from workers.console.views.trends import TrendPoint, TrendTarget, trend_line
 from workers.console.words import words_of
 
@@ -89,10 +91,49 @@ def test_a_line_has_gaps_where_nothing_is_known_and_needs_two_points() -> None:
     assert trend_line(points[:1], [], "x") == ""
 
 
+@pytest.mark.parametrize("aims", [(85, 80), (81, 80), (0, 0), (100, 99, 98)])
+def test_targets_are_named_beside_the_line_and_not_on_each_other(aims: tuple[int, ...]) -> None:
+    points = [TrendPoint(str(n), Fraction(n * 25), str(n)) for n in range(5)]
+    drawn = trend_line(points, [TrendTarget(Fraction(aim), f"≥ {aim} %") for aim in aims], "x")
+    named = re.findall(r'<text class="aim" x="([\d.]+)" y="([\d.]+)"', drawn)
+    rightmost = max(float(x) for x in re.findall(r'cx="([\d.]+)"', drawn))
+    heights = [float(y) for _, y in named]
+    assert len(named) == len(aims)
+    assert all(float(x) > rightmost + 2.5 for x, _ in named)
+    assert all(below - above >= 12 for above, below in pairwise(heights))
+    assert all(10 <= y <= 120 for y in heights)
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [1],
+        [1, 1, 1],
+        [996, 2, 1, 1],
+        [494, 493, 5, 4, 4],
+        [2, 2, 2],
+        [100_000, 1, 1, 1, 1, 1],
+        [335, 335, 330],
+    ],
+)
+def test_the_shares_of_a_week_make_all_of_it_and_none_is_nothing(times: list[int]) -> None:
+    percents = percents_of(times)
+    assert sum(percents) == 100
+    assert min(percents) >= 1
+    assert list(percents) == sorted(percents, reverse=True)
+
+
 @pytest.mark.parametrize("action", BulkAction)
 @pytest.mark.parametrize("what", ["", " confirmed", " stopped"])
 def test_an_order_about_many_is_told_by_its_name(action: BulkAction, what: str) -> None:
     assert action_name(f"bulk {action}{what}", PT) != PT("order_of.other")
+
+
+def test_roles_that_were_given_are_told_by_their_names() -> None:
+    assert reason_told("person roles", "guest: billing, viewer", PT) == "guest: Faturamento, Consulta"
+    assert reason_told("person add", "guest: of_another_version", PT) == "guest: of_another_version"
+    assert reason_told("person disable", "viewer", PT) == "viewer"
+    assert reason_told("cancel", "see: viewer", PT) == "see: viewer"
 
 
 def test_an_order_that_nobody_has_named_is_an_order() -> None:

@@ -1,6 +1,6 @@
 """What screens say: times as people say them, reasons as sentences, pictures with a text in their place."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
@@ -19,9 +19,11 @@ from tests.support.builders import NOW, POLICY
 from workers.console.pages import bulk, claim_review
 from workers.console.views.claim_list import AskedList, read_asked, read_place
 from workers.console.views.file_faults import RULES, fault_rows
+from workers.console.views.letter_board import read_letter_place
 from workers.console.views.pictures import HourBar, bars, spark
 from workers.console.views.reasons import category_name, error_sentence, review_cause
-from workers.console.views.times import Times
+from workers.console.views.reviews import read_desk_place
+from workers.console.views.times import Times, read_moment
 from workers.console.words import LANGUAGES, words_of
 
 ZONE = ZoneInfo("America/Sao_Paulo")  # NOW is 07:40 there
@@ -113,6 +115,19 @@ def test_what_an_address_cannot_mean_does_not_narrow() -> None:
     assert not AskedList(order="deadline").is_narrowed
     assert read_place({"after": "yesterday"}) is None
     assert read_place({"after": "2026-01-01T00:00:00"}) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "nonsense", "2026-01-11T10:00:00", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "2026"],
+)
+def test_a_place_that_no_page_has_named_is_the_beginning(text: str) -> None:
+    query = {"after": text, "id": "CLM-1-1"}
+    assert [read_place(query), read_desk_place(query), read_letter_place(query)] == [None] * 3
+
+
+def test_a_place_is_read_in_whatever_zone_it_is_written() -> None:
+    assert read_moment("2026-01-11T10:00:00-03:00") == datetime(2026, 1, 11, 13, tzinfo=UTC)
 
 
 def test_a_picture_says_in_words_what_it_shows_and_escapes_what_is_put_in() -> None:

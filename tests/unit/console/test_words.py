@@ -8,7 +8,9 @@ import pytest
 
 import workers.console
 from domain.access import Role
+from domain.kpis.definitions import KPIS
 from workers.console.words import LANGUAGES, Words, words_of
+from workers.upkeep.report_words import PORTUGUESE
 
 CONSOLE = Path(workers.console.__file__).parent
 NAMED = re.compile(r"""\bt\('([a-z_.]+)'""")
@@ -34,6 +36,26 @@ def test_every_text_that_a_template_names_is_there(template: Path) -> None:
     named = NAMED.findall(template.read_text(encoding="utf-8"))
     missing = [name for name in named if not ALL[0].knows(name) and not name.endswith(".")]
     assert [name for name in missing if not ALL[0].knows(f"{name}.one")] == []
+
+
+ENGLISH = re.compile(
+    r"\b(retry|retries|retried|claims?|payers?|batch|breaker|worker|job|lease|backoff|timeout|review|resend|until"
+    r"|and|the|of|with|not|is|are)\b",
+    re.IGNORECASE,
+)
+
+
+def test_no_portuguese_text_has_a_word_left_in_english() -> None:
+    reports = [*PORTUGUESE.titles.values(), *PORTUGUESE.failures, *PORTUGUESE.given_up, *PORTUGUESE.scores]
+    texts = [*words_of("pt").texts.values(), *reports, *(kpi.title for kpi in KPIS)]
+    plain = [re.sub(r"\{[^}]*\}", "", text) for text in texts]
+    assert [text for text in plain if ENGLISH.search(text)] == []
+
+
+def test_claims_are_simulated_and_never_thrown_about() -> None:
+    """What English calls a play is no game in Portuguese."""
+    thrown = re.compile(r"\bjog(o|ad|ar|and)", re.IGNORECASE)
+    assert [text for text in words_of("pt").texts.values() if thrown.search(text)] == []
 
 
 def test_every_role_has_its_words() -> None:

@@ -20,6 +20,8 @@ FILE_FIELD, FILES_FIELD = "file", "files"
 UPLOADS_ROOM = 4
 """Together, files of one form are no larger than so many of the largest."""
 CSRF_FIELD, CSRF_HEADER = "csrf", "x-csrf-token"
+_TOO_MANY = "Too many files."
+"""As Starlette says it."""
 URLENCODED = "application/x-www-form-urlencoded"
 _OWN_PATH = re.compile(r"/(?![/\\])[!-\[\]-~]*", re.ASCII)
 
@@ -30,6 +32,10 @@ class ForgedForm(Exception):  # noqa: N818 - nobody failed, it is refused
 
 class OversizeForm(Exception):  # noqa: N818 - nobody failed, it is refused
     """A form that is larger than any of ours, or does not say how large it is."""
+
+
+class TooManyFiles(Exception):  # noqa: N818 - nobody failed, it is refused
+    """A form with more files than it may have."""
 
 
 async def read_form(request: Request) -> Mapping[str, str]:
@@ -77,7 +83,10 @@ async def read_upload(request: Request, most: int) -> Upload:
 async def read_uploads(
     request: Request, most: int, files: int
 ) -> tuple[Mapping[str, str], list[NamedUpload]]:
-    """The fields of a form and its files: each no larger than `most`, all together than a few of them."""
+    """The fields of a form and its files: all together no larger than a few of the largest.
+
+    One that is larger than `most` is for who reads it to refuse: the others are not its fault.
+    """
     room = UPLOADS_ROOM * most + UPLOAD_SLACK
     _require_size(request, room, MULTIPART)
     parser = MultiPartParser(
@@ -88,8 +97,6 @@ async def read_uploads(
     given = [one for one in form.getlist(FILES_FIELD) if isinstance(one, UploadFile) and one.filename]
     found = [NamedUpload(one.filename or "", await one.read()) for one in given]
     await form.close()
-    if any(len(one.data) > most for one in found):
-        raise OversizeForm
     return _texts(form), found
 
 
@@ -100,6 +107,8 @@ async def _parsed(parser: MultiPartParser) -> FormData:
     except TimeoutError as slow:
         raise HTTPException(408) from slow
     except MultiPartException as broken:
+        if broken.message.startswith(_TOO_MANY):
+            raise TooManyFiles from broken
         raise HTTPException(400) from broken
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from urllib.parse import parse_qsl
 
 from starlette.responses import Response
@@ -16,10 +17,10 @@ from workers.claims.bulk_desk import BulkPreview, BulkWish, Signer
 from workers.console.pages.reviews import fitting, group_title
 from workers.console.pages.visit import Visit, go, render, times_of
 from workers.console.views.bulk import bulk_view, not_done_rows, preview_sentence, share_rows
-from workers.console.views.reviews import AskedDesk, read_desk
+from workers.console.views.reviews import QUERY_MOST, AskedDesk, read_desk
 
 NEWEST, NOT_DONE_MOST = 50, 100
-QUERY_MOST = 2_000
+TWICE = timedelta(minutes=1)
 Answer = Callable[[Visit], Awaitable[Response]]
 PATHS = {action: f"/reviews/do/{action.lower().replace('_', '-')}" for action in BulkAction}
 SAID = frozenset({"no_reason", "same_person", "moved_on"})
@@ -64,13 +65,28 @@ def place_of(action: BulkAction) -> Answer:
         try:
             placed = await visit.console.bulk.place(wish, signer)
         except BulkRefusal as refusal:
-            preview = await visit.console.bulk.preview(action, wanted)
-            return _previewed(visit, asked, preview, status=409, problem=refusal.why)
-        if isinstance(placed, BulkPreview):
-            return _previewed(visit, asked, placed, status=409, problem="changed")
-        return go(f"/reviews/bulk/{placed}")
+            preview, problem = await visit.console.bulk.preview(action, wanted), refusal.why
+        else:
+            if isinstance(placed, int):
+                return go(f"/reviews/bulk/{placed}")
+            preview, problem = placed, "changed"
+        before = await _placed_before(visit, wish, signer)
+        if before:
+            return go(f"/reviews/bulk/{before}")
+        return _previewed(visit, asked, preview, status=409, problem=problem)
 
     return answer
+
+
+async def _placed_before(visit: Visit, wish: BulkWish, signer: Signer) -> int | None:
+    """The same order of the same person, a moment ago: who sends it twice means it once."""
+    newest = await visit.console.store.look(lambda tx: tx.bulk_orders.newest(NEWEST))
+    meant = (wish.action, wish.selection, signer.login, signer.given.reason, visit.field("number"))
+    for one in newest:
+        known = (one.action, one.selection, one.login, one.reason, str(one.number))
+        if known == meant and visit.now - one.ordered_at < TWICE:
+            return one.bulk_id
+    return None
 
 
 def signer_of(visit: Visit, why: str) -> Signer:

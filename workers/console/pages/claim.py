@@ -34,7 +34,9 @@ from workers.console.words import Words
 
 Order = Callable[[Visit, ClaimId, Attribution], Awaitable[None]]
 SAID = (
-    frozenset({"woken", "cancelled", "later", "refused", "no_reason"}) | claim_review.SAID | claim_care.SAID
+    frozenset({"woken", "cancelled", "later", "refused", "no_reason", "changed_since"})
+    | claim_review.SAID
+    | claim_care.SAID
 )
 CANCELLABLE = (ClaimState.WAITING, ClaimState.IN_REVIEW)
 _SEALS = {
@@ -136,6 +138,7 @@ def shown(visit: Visit, known: ShownClaim, read: Sequence[claim_care.ReadWords] 
         "received": times.at(claim.created_at) if claim.created_at else None,
         "due": times.at(claim.next_retry_time) if claim.next_retry_time else None,
         "sends": len(known.records.sends),
+        "seen": claim_review.seen_mark(claim, len(known.records.sends)),
         "limit": newest.max_retries if newest else None,
         "seal": StateView(*_SEALS[known.seal], words(f"seal.{known.seal}")),
         "story": story(known.records, times),

@@ -6,14 +6,15 @@ from urllib.parse import quote
 
 from starlette.responses import Response
 
-from domain.access import Permission
+from domain.access import AccessRefusal, Permission, read_login
 from domain.bulk_orders import BulkAction, BulkRefusal, set_mark
-from domain.claim import ClaimId
+from domain.claim import ClaimId, ClaimIdForm
 from domain.claim_state import ClaimState
 from domain.legible import is_text
 from domain.operators import Attribution, attribution
 from domain.refusals import ClaimRefusal, Refusal
 from domain.reviews import AtPayer, ReviewDecision, ReviewReason, allowed
+from gateways.tiss.answers import is_protocol
 from gateways.tiss.lote import LoteRefusedError
 from persistence.repositories.claims import ClaimRow
 from persistence.repositories.people import Person
@@ -30,10 +31,11 @@ from workers.payers.questions import NotNow
 
 SAID = frozenset(
     {"decided", "corrected", "recovered", "written_off", "assigned", "noted", "no_file", "unconfirmed"}
-    | {"not_confirmed", "not_now", "no_protocol", "nobody", "ask_first"}
+    | {"not_confirmed", "not_now", "no_protocol", "bad_protocol", "nobody", "ask_first"}
 )
 DONE = frozenset({"decided", "corrected", "recovered", "written_off", "assigned", "noted"})
 Work = Callable[[ClaimId, Attribution], Awaitable[object]]
+Answering = Callable[[Visit], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,29 @@ class ReviewParts:
     decisions: frozenset[str]
     is_at_payer: bool
     by_two: bool
+
+
+def seen_mark(claim: ClaimRow, sends: int) -> str:
+    """By what a page's forms know the claim again: any step of it, or another send, is another mark."""
+    return f"{claim.state}-{claim.reason or ''}-{sends}"
+
+
+def as_seen(answer: Answering) -> Answering:
+    """An order about one claim, if that is still as whoever orders it saw it."""
+
+    async def answering(visit: Visit) -> Response:
+        seen, claim_id = visit.field("seen"), visit.request.path_params["claim_id"]
+        is_checked = seen and ClaimIdForm.CLM.fits(claim_id)
+        if is_checked and seen != await visit.console.store.look(lambda tx: _mark_of(tx, claim_id)):
+            return go(_path(visit), said="changed_since")
+        return await answer(visit)
+
+    return answering
+
+
+async def _mark_of(tx: Transaction, claim_id: str) -> str:
+    claim = await tx.claims.find(claim_id)
+    return seen_mark(claim, len((await tx.attempts.history(claim_id)).sends)) if claim else ""
 
 
 async def look_at_review(tx: Transaction, claim: ClaimRow) -> tuple[str, Sequence[Person]]:
@@ -122,6 +147,8 @@ async def recover_protocol(visit: Visit) -> Response:
     number, is_seen = visit.field("protocol").strip(), visit.field("unchecked") == "yes"
     if is_seen and not number:
         return go(_path(visit), said="no_protocol")
+    if number and not is_protocol(number):
+        return go(_path(visit), said="bad_protocol")
     verdict = Verdict(ReviewDecision.PROTOCOL_RECOVERED, number or None, is_seen)
     try:
         return await done_about(visit, _deciding(visit, verdict), "recovered")
@@ -140,7 +167,11 @@ async def write_off_claim(visit: Visit) -> Response:
 
 async def assign_review(visit: Visit) -> Response:
     """Give the review to oneself, or to a colleague."""
-    login, why = visit.field("login"), visit.field("reason")
+    why = visit.field("reason")
+    try:
+        login = read_login(visit.field("login"))
+    except AccessRefusal:
+        return go(_path(visit), said="nobody")
     if not await visit.console.store.look(lambda tx: may_take(tx, login)):
         return go(_path(visit), said="nobody")
     reason = f"{login}: {why}" if why.strip() and is_text(why) else login

@@ -18,9 +18,9 @@ from workers.console.pages.reviews import group_title
 from workers.console.pages.visit import Visit, go, render, times_of
 from workers.console.views.bulk import preview_sentence, share_rows
 from workers.console.views.file_faults import FaultRow, fault_rows, problem_of
-from workers.console.views.reviews import AskedDesk, read_desk
+from workers.console.views.reviews import QUERY_MOST, AskedDesk, read_desk
 
-NAME_MOST, QUERY_MOST = 120, 2_000
+NAME_MOST = 120
 
 
 @dataclass(frozen=True, slots=True)

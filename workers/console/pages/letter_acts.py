@@ -18,9 +18,9 @@ from workers.console.views.letter_board import (
     letter_page,
     pinned,
     read_letters,
-    read_moment,
     why,
 )
+from workers.console.views.times import read_moment
 from workers.mail.redrive import Redrive, RedriveTally
 from workers.mail.redrive_runs import RedriveRun, Tell
 from workers.upkeep.letter_orders import LetterOrder, purge_on_record, redrivable, redrive_letters

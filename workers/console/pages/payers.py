@@ -50,7 +50,7 @@ Ordering = Callable[[Visit, str, Attribution], Awaitable[None]]
 async def payers_page(visit: Visit) -> Response:
     """Every payer that is set up here or was ever sent to."""
     limits = visit.console.limits
-    ends = await asyncio.to_thread(_certificates, limits, list(limits.settings))
+    ends = await asyncio.to_thread(certificates_of, limits, list(limits.settings))
     seen = await visit.console.store.look(lambda tx: _seen(tx, visit, ends))
     return render(visit, "payers.html", lines=board(seen, limits, times_of(visit)))
 
@@ -59,7 +59,7 @@ async def one_payer(visit: Visit) -> Response:
     """One payer; an id that nobody knows is a page that says so."""
     payer_id = visit.request.path_params["payer_id"]
     limits = visit.console.limits
-    ends = await asyncio.to_thread(_certificates, limits, [payer_id])
+    ends = await asyncio.to_thread(certificates_of, limits, [payer_id])
     seen = await visit.console.store.look(lambda tx: _seen(tx, visit, ends, payer_id))
     if not seen.figures:
         return render(visit, "error.html", 404, message="payers.unknown", status=404)
@@ -101,7 +101,7 @@ async def _beside(tx: Transaction, payer_id: str, now: datetime) -> SeenBeside:
     return SeenBeside(failures, orders, await tx.payer_traffic.with_slot(payer_id))
 
 
-def _certificates(limits: LimitsByPayer, payers: Sequence[str]) -> Mapping[str, Sequence[CertificateEnd]]:
+def certificates_of(limits: LimitsByPayer, payers: Sequence[str]) -> Mapping[str, Sequence[CertificateEnd]]:
     """Files may lie on a slow disk: read beside the loop."""
     known = {name: limits.settings[name] for name in payers if name in limits.settings}
     return {name: tuple(certificate_ends(payer)) for name, payer in known.items()}

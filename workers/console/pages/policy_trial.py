@@ -1,6 +1,7 @@
 """What-if: other numbers or another file, tried on the stored claims before anybody adopts them."""
 
 import asyncio
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -10,6 +11,7 @@ from starlette.responses import Response
 
 from domain.access import Permission
 from domain.errors import InvalidPolicy, Trouble
+from domain.limit_rules import LONGEST_SECONDS, SHORTEST_SECONDS
 from domain.policy import Policy
 from workers.console.pages.policy import PATH, kind_of, next_version, reason_of
 from workers.console.pages.visit import Visit, go, render, times_of
@@ -37,6 +39,7 @@ LIMITS = {
 """The numbers of the form as a policy file names them, and as the policy does."""
 PAYER_FIELDS = ("per_minute", "failures", "first_wait", "longest_wait")
 MOST = 525_600
+VERSION = re.compile(r"[\w.\-]{1,40}")
 FILE_MOST = 100_000
 """Bytes of a file; the packaged policy has a sixth of it."""
 
@@ -51,10 +54,11 @@ class UnreadableNumber(Trouble):
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Why a proposal is not tried: what the checks say, or which field is no number."""
+    """Why a proposal is not tried: what the checks say, which field is no number, or what is to be mended."""
 
     problems: tuple[str, ...] = ()
     field: str = ""
+    hints: tuple[str, ...] = ()
 
 
 async def trial_form(visit: Visit) -> Response:
@@ -98,6 +102,24 @@ async def try_numbers(visit: Visit) -> Response:
         return await _begun(visit, found, text, tried)
     except UnreadableNumber as wrong:
         return _form(visit, found, Refused(field=wrong.name))
+
+
+def _hints(visit: Visit) -> tuple[str, ...]:
+    """What of the form's numbers the checks would not take, by the names of its words; none of a file."""
+    try:
+        given = {name: _number(visit, name, is_whole=_is_whole(name)) for name in LIMITS}
+    except UnreadableNumber:
+        return ()
+    low, base, high = (given[f"{name}_minutes"] for name in ("min", "base", "max"))
+    fits = {
+        "retries": 1 <= given["max_retries"] <= 5,
+        "order": low <= base <= high,
+        "waits": low * 60 >= SHORTEST_SECONDS and high * 60 <= LONGEST_SECONDS,
+        "room": low <= high * 0.8,
+        "factor": given["factor"] <= 10,
+        "version": VERSION.fullmatch(visit.field("version").strip()),
+    }
+    return tuple(name for name, is_fit in fits.items() if not is_fit)
 
 
 def _changes(visit: Visit, found: InForce) -> Mapping[str, object]:
@@ -145,7 +167,7 @@ async def _begun(visit: Visit, found: InForce, text: str, tried: TriedLimits) ->
     try:
         proposal = Proposal(found.policy, parse_policy(text), tried)
     except InvalidPolicy as refused:
-        return _form(visit, found, Refused(refused.problems))
+        return _form(visit, found, Refused(refused.problems, hints=_hints(visit)))
     if room.runs.is_busy:
         return _form(visit, found, said="busy")
     run = TrialRun(visit.person.signature, visit.now, proposal, text, found.mark)
@@ -203,7 +225,8 @@ async def _refused(visit: Visit, run: TrialRun, then: Policy) -> str:
 
 def _run(visit: Visit) -> TrialRun | None:
     text = visit.request.path_params["run"]
-    return visit.console.policies.runs.find(int(text)) if text.isascii() and text.isdigit() else None
+    is_number = text.isascii() and text.isdigit() and len(text) < 16
+    return visit.console.policies.runs.find(int(text)) if is_number else None
 
 
 async def adopt_policy(visit: Visit) -> Response:

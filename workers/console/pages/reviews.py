@@ -1,7 +1,7 @@
 """Reviews: what waits for people, grouped by cause; and the claims of one group with what may be done."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.responses import Response
 
@@ -15,6 +15,7 @@ from workers.console.pages.visit import Visit, render, times_of
 from workers.console.views.bulk import bulk_view
 from workers.console.views.reviews import (
     ALL_TEAMS,
+    CHOSEN_MOST,
     AskedDesk,
     cause_of,
     group_rows,
@@ -24,7 +25,7 @@ from workers.console.views.reviews import (
     teams_of,
 )
 
-PAGE = 50
+PAGE = CHOSEN_MOST
 AT_PAYER_REASONS = (ReviewReason.PROTOCOL_MISSING, ReviewReason.ARRIVAL_UNKNOWN)
 
 
@@ -74,8 +75,9 @@ async def _looked(tx: Transaction) -> LookedDesk:
 
 async def group_page(visit: Visit) -> Response:
     """The claims of one cause, and what may be done to all of them."""
-    asked, after = read_desk(visit.request.query_params), read_desk_place(visit.request.query_params)
-    wanted = asked.filter(visit.person.login)
+    query = visit.request.query_params
+    asked = read_desk(dict(query) | {"only": " ".join(query.getlist("only"))})
+    after, wanted = read_desk_place(query), asked.filter(visit.person.login)
 
     async def look(tx: Transaction) -> LookedGroup:
         page = await tx.review_desk.page(wanted, PAGE + 1, after)
@@ -94,6 +96,7 @@ async def group_page(visit: Visit) -> Response:
         next_page=asked.address(**_after(page[PAGE - 1])) if len(page) > PAGE else "",
         is_first=after is None,
         actions=[action for action in fitting(asked) if visit.may(NEEDS[action])] if looked.number else [],
+        all_of=replace(asked, only="").address() if asked.only else "",
         is_at_payer=asked.reason in AT_PAYER_REASONS,
         is_incident=asked.reason == INCIDENT,
     )

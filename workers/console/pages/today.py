@@ -1,20 +1,29 @@
 """Today: what stands still, what happens by itself, how the payers are; then the indicators."""
 
-from dataclasses import dataclass
-from datetime import timedelta
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from starlette.responses import Response
 
 from domain.access import Permission
+from domain.bulk_orders import BulkState
 from domain.claim_state import ClaimState
 from domain.payer_status import PayerState
+from persistence.repositories.claim_lists import ClaimFilter
+from persistence.repositories.dead_letters import WantedLetters
 from persistence.repositories.figures import PayerFigures
 from persistence.repositories.kpi_snapshots import KpiSnapshot
 from persistence.repositories.overview import StoppedGroup
+from persistence.repositories.upkeep_runs import UpkeepTask
 from persistence.store import Transaction
+from workers.console.pages.claims import COUNTED_MOST
+from workers.console.pages.payers import certificates_of
 from workers.console.pages.visit import Visit, go, render, times_of
+from workers.console.views.alerts import SeenAlerts, alert_rows
 from workers.console.views.today import (
     OPEN_STATES,
+    RISK,
     coming_view,
     moments,
     payer_rows,
@@ -35,6 +44,7 @@ class Looked:
     states: dict[ClaimState, int]
     payers: tuple[PayerFigures, ...]
     held: dict[PayerState, int]
+    alerts: SeenAlerts
 
 
 async def today_page(visit: Visit) -> Response:
@@ -61,10 +71,12 @@ async def home(visit: Visit) -> Response:
 
 async def _live(visit: Visit) -> dict[str, object]:
     looked = await visit.console.store.look(lambda tx: _look(tx, visit))
-    times = times_of(visit)
+    times, limits = times_of(visit), visit.console.limits
+    ends = await asyncio.to_thread(certificates_of, limits, list(limits.settings))
     stopped = stopped_rows(looked.stopped, times)
     states = looked.states
     return {
+        "alerts": alert_rows(replace(looked.alerts, certificates=ends), times),
         "stopped": stopped,
         "stopped_number": sum(row.number for row in stopped),
         "coming": coming_view(looked.numbers, times),
@@ -72,7 +84,7 @@ async def _live(visit: Visit) -> dict[str, object]:
         "sending": states[ClaimState.SUBMITTING] + states[ClaimState.FAILED],
         "queued": looked.held.get(PayerState.CLOSED, 0),
         "held": sum(looked.held.get(state, 0) for state in UNAVAILABLE),
-        "payers": payer_rows(looked.payers, visit.console.limits, times),
+        "payers": payer_rows(looked.payers, limits, times),
         "seen_at": times.at(visit.now),
     }
 
@@ -85,4 +97,18 @@ async def _look(tx: Transaction, visit: Visit) -> Looked:
     numbers = tuple(await tx.overview.coming(moments(visit.now)))
     states = dict(await tx.overview.going(OPEN_STATES))
     waiting = {state: group.number for state, group in held.items()}
-    return Looked(groups, numbers, states, tuple(await tx.figures.payers(visit.now)), waiting)
+    payers = tuple(await tx.figures.payers(visit.now))
+    return Looked(groups, numbers, states, payers, waiting, await _alerts(tx, visit.now))
+
+
+async def _alerts(tx: Transaction, now: datetime) -> SeenAlerts:
+    due, done = ClaimFilter(due_before=now + RISK), await tx.upkeep_runs.last()
+    counted = (done.get(UpkeepTask.KPIS), await tx.kpi_snapshots.last_taken_at(now=now))
+    return SeenAlerts(
+        at_risk=await tx.claim_lists.count(due, COUNTED_MOST),
+        letters=await tx.dead_letters.count(WantedLetters(on_its_way=False)),
+        proposed=sum(one.state is BulkState.PROPOSED for one in await tx.bulk_orders.going_on()),
+        certificates={},
+        looked=done.get(UpkeepTask.STANDING),
+        counted=max((moment for moment in counted if moment), default=None),
+    )

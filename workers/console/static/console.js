@@ -1,4 +1,5 @@
-// Keyboard for lists, and renewed parts that leave alone whoever is in them.
+// Keyboard for lists, orders that are given once however often one clicks, and renewed parts that leave alone
+// whoever is in them.
 (() => {
   "use strict";
   let awaited = "";
@@ -17,6 +18,7 @@
   const plain = {
     j: () => move(1),
     k: () => move(-1),
+    x: () => document.querySelector(".here input[type=checkbox]")?.click(),
     "/": () => search() && search().focus(),
     "?": () => document.getElementById("keys").showModal(),
   };
@@ -32,6 +34,15 @@
       event.preventDefault();
       plain[event.key]();
     }
+  });
+  const orders = (form) => form instanceof HTMLFormElement && form.method === "post";
+  document.addEventListener("submit", (event) => {
+    if (!orders(event.target)) return;
+    if (event.target.dataset.sent) event.preventDefault();
+    event.target.dataset.sent = "yes";
+  });
+  window.addEventListener("pageshow", () => {
+    document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent);
   });
   const here = document.querySelector(".nav [aria-current]");
   if (here) here.scrollIntoView({ block: "nearest", inline: "center" });

@@ -35,7 +35,8 @@ def preview_sentence(preview: BulkPreview, times: Times) -> str:
     said = words.counted(f"bulk_will.{preview.action}", number)
     if not preview.action.sends_again or not number:
         return f"{said}."
-    end = words("bulk.ends", at=times.at(preview.ends).text)
+    is_well = all(_is_well(share) for share in preview.shares)
+    end = words("bulk.ends", at=times.at(preview.ends).text) if is_well else words("bulk.when_back")
     paces = {share.per_minute for share in preview.shares}
     pace = paces.pop() if len(paces) == 1 else None
     middle = words("bulk.pace", n=pace) if pace else ""
@@ -51,11 +52,15 @@ def share_rows(preview: BulkPreview, times: Times) -> Sequence[ShareRow]:
 def _share(share: BulkShare, times: Times) -> ShareRow:
     words = times.words
     pace = words("bulk.pace", n=share.per_minute) if share.per_minute else words("bulk.no_pace")
-    ends = words("bulk.ends", at=times.at(share.ends).text)
+    ends = words("bulk.ends", at=times.at(share.ends).text) if _is_well(share) else words("bulk.when_back")
     text = f"{share.payer_id}: {words.counted('claims.found', share.number)}, {pace}, {ends}"
-    tone, shape = payer_tone(share.state)
-    is_well = tone is Tone.DONE
-    return ShareRow(text, None if is_well else StateView(tone, shape, words(f"payer_state.{share.state}")))
+    state = StateView(*payer_tone(share.state), words(f"payer_state.{share.state}"))
+    return ShareRow(text, None if _is_well(share) else state)
+
+
+def _is_well(share: BulkShare) -> bool:
+    """Nobody knows when the last goes to a payer that takes none."""
+    return payer_tone(share.state)[0] is Tone.DONE
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from persistence.repositories.decisions import StoredDecision
 from workers.console.views.reasons import error_sentence, review_cause
 from workers.console.views.shapes import StateView
 from workers.console.views.states import Circumstances, claim_state, is_at_risk
-from workers.console.views.times import Said, Times
+from workers.console.views.times import Said, Times, read_moment
 from workers.console.views.today import RISK
 from workers.console.words import Words
 
@@ -73,14 +73,18 @@ def read_asked(query: Mapping[str, str]) -> AskedList:
     return AskedList(**(given | {"risk": "1" if given["risk"] else ""}))
 
 
+def categories(words: Words) -> Sequence[tuple[str, str]]:
+    """The kinds of errors that have words, by these."""
+    named = {name.removeprefix("category."): text for name, text in words.texts.items()}
+    found = [(name, text) for name, text in named.items() if words.knows(f"category.{name}")]
+    return sorted((one for one in found if one[0] != "other"), key=lambda one: one[1])
+
+
 def read_place(query: Mapping[str, str]) -> ListPlace | None:
     """Where the page before ended."""
-    try:
-        moment = datetime.fromisoformat(query.get("after", ""))
-    except ValueError:
-        return None
+    moment = read_moment(query.get("after", ""))
     claim_id, is_rest = printable_line(query.get("id", ""))[:TEXT_MOST], bool(query.get("rest"))
-    return ListPlace(moment, claim_id, is_rest) if moment.tzinfo else None
+    return ListPlace(moment, claim_id, is_rest) if moment else None
 
 
 def place_of(claim: ClaimRow, order: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """A claim's story from file to protocol: what happened, what was decided, and with which numbers."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from domain.backoff import BackoffCalculation
@@ -72,12 +72,18 @@ class Records:
 def story(records: Records, times: Times) -> Sequence[StoryLine]:
     """Everything, the newest last; what is of one moment in the order in which it comes about."""
     told = [
-        *_events(records, times),
+        *_events(replace(records, journal=_received(records, is_first=True)), times),
+        *_orders(records.orders, times),
         *_sends(records.sends, times),
         *_decisions(records, times),
-        *_orders(records.orders, times),
+        *_events(replace(records, journal=_received(records, is_first=False)), times),
     ]
     return sorted(told, key=lambda line: line.moment)
+
+
+def _received(records: Records, *, is_first: bool) -> Sequence[JournalEntry]:
+    """That its file came in, before all else; or what came after."""
+    return [entry for entry in records.journal if (entry.event == "received") is is_first]
 
 
 def _events(records: Records, times: Times) -> Iterator[StoryLine]:

@@ -14,7 +14,7 @@ from domain.mail.success import MailTally
 from persistence.repositories.dead_letters import LetterPlace, WantedLetters
 from persistence.repositories.mails import PendingMails
 from workers.console.views.shapes import StateShape, StateView, Tone
-from workers.console.views.times import Said, Times
+from workers.console.views.times import Said, Times, read_moment
 from workers.console.words import Words
 from workers.mail.redrive_runs import RedriveRun
 
@@ -88,15 +88,6 @@ def read_letter_place(query: Mapping[str, str]) -> LetterPlace | None:
     """Where the page before ended."""
     moment = read_moment(query.get("after", ""))
     return LetterPlace(moment, printable_line(query.get("id", ""))[:TEXT_MOST]) if moment else None
-
-
-def read_moment(text: str) -> datetime | None:
-    """A moment with its zone, or none."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else None
 
 
 def pinned(asked: AskedLetters, moment: datetime) -> WantedLetters:

@@ -1,6 +1,5 @@
 """The policy in force for people: in words, with its windows, lists, payers, advice and history."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +15,7 @@ from workers.console.views.reasons import category_name
 from workers.console.views.times import Said, Times
 from workers.console.words import Words
 from workers.policy.tools.cover import arrivals, lost_share
-from workers.policy.tools.lint import Advice
+from workers.policy.tools.lint import Advice, Case
 
 MINUTE = 60
 
@@ -61,11 +60,11 @@ class PayerTreatment:
 
 @dataclass(frozen=True, slots=True)
 class AdviceLine:
-    """Something unwise, and how often it was found."""
+    """Something unwise, what to do about it, and each case of it with its numbers."""
 
     what: str
     remedy: str
-    number: int
+    cases: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +195,31 @@ def _payer(payer_id: str, limits: PayerLimits, policy: Policy, words: Words) -> 
 def advice_lines(found: Sequence[Advice], words: Words) -> Sequence[AdviceLine]:
     """Each kind of finding once, in words of ours."""
     return [
-        AdviceLine(words(f"advice.{name}"), words(f"advice_do.{name}"), number)
-        for name, number in Counter(one.name.replace("-", "_") for one in found).items()
+        AdviceLine(words(f"advice.{name}"), words(f"advice_do.{name}"), _cases(name, found, words))
+        for name in dict.fromkeys(_key(one) for one in found)
     ]
+
+
+def _key(advice: Advice) -> str:
+    return advice.name.replace("-", "_")
+
+
+def _cases(name: str, found: Sequence[Advice], words: Words) -> Sequence[str]:
+    mine = [(one.payer, case) for one in found if _key(one) == name for case in one.cases]
+    told = [(payer, words(f"advice_case.{name}", **_numbers(case, words))) for payer, case in mine]
+    return [words("change.of_payer", payer=payer, what=what) if payer else what for payer, what in told]
+
+
+def _numbers(case: Case, words: Words) -> dict[str, str]:
+    return {name: _number(name, value, words) for name, value in case.items()}
+
+
+def _number(name: str, value: float | str, words: Words) -> str:
+    if isinstance(value, int):
+        return words.number(value)
+    if isinstance(value, float):
+        return decimal(value, words)
+    return category_name(value, words) if name == "category" and words.knows(f"category.{value}") else value
 
 
 def adoption_lines(found: Sequence[KeptAdoption], times: Times) -> Sequence[AdoptionLine]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
 from urllib.parse import urlencode
 
 from domain.access import Role
 from domain.catalog import Team
+from domain.claim import ClaimIdForm
 from domain.legible import printable_line
 from domain.reviews import ReviewReason
 from persistence.repositories.review_desk import (
@@ -20,11 +20,14 @@ from persistence.repositories.review_desk import (
 from workers.console.views.claim_list import title_of
 from workers.console.views.reasons import category_name, error_sentence, review_cause
 from workers.console.views.states import is_at_risk, team_name
-from workers.console.views.times import Said, Times
+from workers.console.views.times import Said, Times, read_moment
 from workers.console.views.today import RISK
 from workers.console.words import Words
 
-TEXT_MOST = 200
+TEXT_MOST, QUERY_MOST = 200, 8_000
+CHOSEN_MOST = 50
+"""As many as a page shows."""
+NOBODY = "-"
 ALL_TEAMS = "all"
 TEAM_OF: Mapping[Role, Team] = {
     Role.REGISTRATION: Team.REGISTRATION,
@@ -37,7 +40,7 @@ TEAM_OF: Mapping[Role, Team] = {
 
 @dataclass(frozen=True, slots=True)
 class AskedDesk:
-    """Which suspended claims an address asks for."""
+    """Which suspended claims an address asks for; `only` are ids of some that were chosen one by one."""
 
     team: str = ""
     reason: str = ""
@@ -45,6 +48,7 @@ class AskedDesk:
     entry: str = ""
     payer: str = ""
     mine: str = ""
+    only: str = ""
 
     def address(self, path: str = "/reviews/group", **more: str) -> str:
         """Where the same is found again."""
@@ -61,6 +65,7 @@ class AskedDesk:
             entry=self.entry or None,
             payer_id=self.payer or None,
             assignee=login if self.mine else None,
+            claim_ids=frozenset(self.only.split()) if self.only else None,
         )
 
 
@@ -69,16 +74,21 @@ def read_desk(query: Mapping[str, str]) -> AskedDesk:
     given = {
         one.name: printable_line(query.get(one.name, ""))[:TEXT_MOST].strip() for one in fields(AskedDesk)
     }
-    return AskedDesk(**(given | {"mine": "1" if given["mine"] else ""}))
+    return AskedDesk(
+        **(given | {"mine": "1" if given["mine"] else "", "only": _chosen(query.get("only", ""))})
+    )
+
+
+def _chosen(text: str) -> str:
+    """Ids that may be claims'; where none is, none is meant, and not the whole group."""
+    ids = [one for one in text.split() if any(form.fits(one) for form in ClaimIdForm)]
+    return " ".join(ids[:CHOSEN_MOST]) or NOBODY[: len(text.strip())]
 
 
 def read_desk_place(query: Mapping[str, str]) -> DeskPlace | None:
     """Where the page before ended."""
-    try:
-        moment = datetime.fromisoformat(query.get("after", ""))
-    except ValueError:
-        return None
-    return DeskPlace(moment, printable_line(query.get("id", ""))[:TEXT_MOST]) if moment.tzinfo else None
+    moment = read_moment(query.get("after", ""))
+    return DeskPlace(moment, printable_line(query.get("id", ""))[:TEXT_MOST]) if moment else None
 
 
 def teams_of(roles: Collection[Role]) -> frozenset[Team]:

@@ -74,11 +74,12 @@ def strip(shown: Sequence[StripPart], words: Words) -> Markup:
 
 def told(shown: Sequence[StripPart], words: Words) -> str:
     """How much of the time it was in which state."""
-    whole = sum((part.lasts for part in shown), timedelta())
     lasted: Counter[PayerState | None] = Counter()
     for part in shown:
         lasted[part.state] += part.lasts // timedelta(seconds=1)
-    shares = [f"{_name(state, words)} {_percent(time, whole)} %" for state, time in lasted.most_common()]
+    percents = percents_of([time for _, time in lasted.most_common()])
+    told_of = zip(lasted.most_common(), percents, strict=True)
+    shares = [f"{_name(state, words)} {percent} %" for (state, _), percent in told_of]
     return words("strip.title", days=STRIP_DAYS, shares=", ".join(shares))
 
 
@@ -94,10 +95,16 @@ def _name(state: PayerState | None, words: Words) -> str:
     return words(f"strip.{state}") if state else words("strip.unknown")
 
 
-def _percent(seconds: int, whole: timedelta) -> int:
-    """Never nothing for what was there, never all for what was not all."""
-    share = 100 * seconds / max(whole.total_seconds(), 1)
-    return 100 if seconds >= int(whole.total_seconds()) else min(max(round(share), 1), 99)
+def percents_of(times: Sequence[int]) -> Sequence[int]:
+    """Whole percents that make 100 together, the largest first; never nothing for what was there."""
+    whole = max(sum(times), 1)
+    percents = [max(100 * time // whole, 1) for time in times]
+    by_rest = sorted(range(len(times)), key=lambda at: -(100 * times[at] % whole))
+    for at in by_rest[: max(100 - sum(percents), 0)]:
+        percents[at] += 1
+    for _ in range(sum(percents) - 100):
+        percents[max(range(len(percents)), key=lambda at: (percents[at], at))] -= 1
+    return percents
 
 
 def _rect(part: StripPart, begin: datetime) -> Markup:

@@ -1,7 +1,7 @@
 """Moments and durations as people say them, in their language and zone; exact where one looks closer."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from workers.console.words import Words
 
@@ -70,6 +70,15 @@ class Times:
         there = moment.astimezone(self.zone)
         exact = f"{there:%d/%m/%Y %H:%M:%S} ({there:%z})"
         return Said(text, exact, there.isoformat(timespec="seconds"))
+
+
+def read_moment(text: str) -> datetime | None:
+    """A moment with its zone, out of an address; none near the ends of the calendar can be reckoned with."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo and 2000 <= moment.year <= 2999 else None
 
 
 def duration(seconds: int, words: Words) -> str:

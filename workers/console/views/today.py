@@ -14,14 +14,17 @@ from domain.decision import Cause
 from domain.kpis.definitions import KPIS, Kpi
 from domain.kpis.wording import target_told, told
 from domain.payer_status import PayerState
+from domain.reviews import ReviewReason
 from persistence.repositories.figures import PayerFigures
 from persistence.repositories.kpi_snapshots import KpiSnapshot
 from persistence.repositories.overview import PAYER_STOPPED, StoppedGroup
+from persistence.repositories.review_desk import INCIDENT
 from workers.console.views.pictures import HourBar, bars, spark
 from workers.console.views.reasons import review_cause
 from workers.console.views.shapes import StateShape, StateView, Tone
 from workers.console.views.states import payer_state, team_name
 from workers.console.views.times import Said, Times
+from workers.console.words import Words
 from workers.payers.limits import LimitsByPayer
 
 HOURS = 12
@@ -31,7 +34,7 @@ HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class StoppedRow:
-    """Why some claims stand still, whose they are, and how urgent."""
+    """Why some claims stand still, whose they are, how urgent; `remedy` is what helps, and where that is."""
 
     cause: str
     team: str
@@ -40,6 +43,7 @@ class StoppedRow:
     deadline: Said | None
     is_at_risk: bool
     link: str
+    remedy: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +60,10 @@ class PayerRow:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One indicator beside its targets."""
+    """One indicator beside its targets; the link leads to the claims behind it."""
 
     title: str
+    link: str
     value: str
     targets: tuple[StateView, ...]
     line: Markup
@@ -100,7 +105,23 @@ def _stopped(group: StoppedGroup, times: Times) -> StoppedRow:
         deadline=times.left(deadline) if deadline else None,
         is_at_risk=deadline is not None and deadline < times.now + RISK,
         link=_claims(_behind(group, is_incident=is_incident)),
+        remedy=_remedy(group, words, is_incident=is_incident),
     )
+
+
+def _remedy(group: StoppedGroup, words: Words, *, is_incident: bool) -> tuple[str, str]:
+    if is_incident:
+        return words("today_do.incident"), _group({"reason": INCIDENT})
+    if group.reason == PAYER_STOPPED:
+        return words("today_do.payer"), "/payers"
+    there = group.reason in (ReviewReason.PROTOCOL_MISSING, ReviewReason.ARRIVAL_UNKNOWN)
+    asked = {"team": group.team, "reason": group.reason, "category": group.category}
+    kept = {name: value for name, value in asked.items() if value}
+    return words("today_do.at_payer" if there else "today_do.review"), _group(kept)
+
+
+def _group(query: dict[str, str]) -> str:
+    return f"/reviews/group?{urlencode(query)}"
 
 
 def _behind(group: StoppedGroup, *, is_incident: bool) -> dict[str, str]:
@@ -171,6 +192,7 @@ def _tile(kpi: Kpi, mine: Sequence[KpiSnapshot], times: Times) -> Tile:
     title = words(f"kpi.{kpi.name}")
     return Tile(
         title=title,
+        link=f"/indicators/{kpi.name}",
         value=said[-1],
         targets=tuple(_target(kpi, index, newest, times) for index in range(len(kpi.targets))),
         line=spark(values, kpi.targets[0].value, words("kpi_line", title=title)),

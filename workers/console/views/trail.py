@@ -13,6 +13,8 @@ from workers.console.views.shapes import StateShape, StateView, Tone
 from workers.console.views.times import Said, Times
 from workers.console.words import Words
 
+OF_ROLES = frozenset({"person add", "person roles"})
+"""Orders whose reason is a login and its roles."""
 SEALS = {
     SealState.WHOLE: (Tone.DONE, StateShape.CHECK),
     SealState.UNPROVEN: (Tone.WAITING, StateShape.WARNING),
@@ -59,7 +61,8 @@ def trail_lines(events: Sequence[JudgedEvent], times: Times) -> Sequence[TrailLi
 
 def _line(one: JudgedEvent, times: Times) -> TrailLine:
     event, data = one.event, event_data(one.event)
-    by, reason = data.get("by"), data.get("reason")
+    action, why = (str(data.get(name) or "") for name in ("action", "reason"))
+    by, reason = data.get("by"), reason_told(action, why, times.words)
     said = f"{by}: “{reason}”" if by and reason else str(by or "")
     return TrailLine(
         number=event.sequence,
@@ -109,9 +112,21 @@ def _order(order: KeptOrder, times: Times) -> OrderRow:
         action=action_name(order.action, words),
         about=about,
         link=kind if about else "",
-        reason=order.reason,
+        reason=reason_told(order.action, order.reason, words),
         is_refused=order.refused_at is not None,
     )
+
+
+def reason_told(action: str, reason: str, words: Words) -> str:
+    """Why, as it was written; who was given which roles with the roles' names."""
+    login, apart, roles = reason.partition(": ")
+    if action not in OF_ROLES or not apart:
+        return reason
+    return f"{login}: {', '.join(_role(one, words) for one in roles.split(', '))}"
+
+
+def _role(name: str, words: Words) -> str:
+    return words(f"role.{name}") if words.knows(f"role.{name}") else name
 
 
 def action_name(action: str, words: Words) -> str:

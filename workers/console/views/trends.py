@@ -6,7 +6,9 @@ from fractions import Fraction
 
 from markupsafe import Markup
 
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BASE = 360, 120, 8, 352, 14, 96
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BASE = 360, 120, 8, 286, 14, 96
+ASIDE, APART = 292, 13
+"""Targets are named beside the line, never on it, and not on each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ def trend_line(points: Sequence[TrendPoint], targets: Sequence[TrendTarget], tit
         return Markup("")
     scale = _TrendScale.of([*known, *(target.value for target in targets)])
     head = Markup('<svg class="trend" viewBox="0 0 {} {}" role="img" aria-label="{}">')
-    aims = Markup("").join(_target(target, scale) for target in targets)
+    aims = _targets(targets, scale)
     line = Markup('<path class="path" d="{}"/>').format(_path(points, scale))
     dots = Markup("").join(_dot(point, _x(n, len(points)), scale) for n, point in enumerate(points))
     ends = _label(LEFT, "start", points[0].label) + _label(RIGHT, "end", points[-1].label)
@@ -77,11 +79,16 @@ def _dot(point: TrendPoint, x: float, scale: _TrendScale) -> Markup:
     )
 
 
-def _target(target: TrendTarget, scale: _TrendScale) -> Markup:
-    y = scale.y(target.value)
-    line = Markup('<line class="target" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(LEFT, RIGHT, y, y)
-    above = y - 3 if y > TOP + 8 else y + 11
-    return line + Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(RIGHT, above, target.label)
+def _targets(targets: Sequence[TrendTarget], scale: _TrendScale) -> Markup:
+    """A dashed line each; their names from the top down, each as near to its line as it can be."""
+    drawn, free = Markup(""), float(TOP)
+    for target in sorted(targets, key=lambda one: -one.value):
+        y = scale.y(target.value)
+        drawn += Markup('<line class="target" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(LEFT, RIGHT, y, y)
+        beside = round(max(y + 4, free), 1)
+        drawn += Markup('<text class="aim" x="{}" y="{}">{}</text>').format(ASIDE, beside, target.label)
+        free = beside + APART
+    return drawn
 
 
 def _label(x: float, anchor: str, text: str) -> Markup:

@@ -1,7 +1,7 @@
 """Says what is unwise about a policy, with numbers; what is wrong with it is refused on loading."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import ceil
 
 from domain.backoff import RetryLimits, base_wait
@@ -14,13 +14,21 @@ from workers.policy.tools import cover
 HERD = 10_000
 
 
+Case = Mapping[str, float | str]
+
+
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One thing that is unwise: a short name, what it is with numbers, and what to do."""
+    """One thing that is unwise: a short name, what it is with numbers, and what to do.
+
+    `cases` are the same numbers by name, for who says it in another language; `payer` whose limits they are.
+    """
 
     name: str
     finding: str
     remedy: str
+    cases: tuple[Case, ...] = ()
+    payer: str = ""
 
 
 def lint(policy: Policy, idempotency: IdempotencySettings) -> tuple[Advice, ...]:
@@ -41,9 +49,9 @@ def _payer(policy: Policy, payer: str, own: Policy) -> Iterator[Advice]:
     known = {advice.finding for advice in (*_limits(policy), *_overlaps(policy))}
     for advice in (*_limits(own), *_overlaps(own)):
         if advice.finding not in known:
-            yield Advice(advice.name, f"payer {payer}: {advice.finding}", advice.remedy)
+            yield replace(advice, finding=f"payer {payer}: {advice.finding}", payer=payer)
     for rule in sorted(own.leaves - policy.leaves - set(left_rules(own.limits))):
-        yield _name_unneeded(rule, f"payer {payer}: ")
+        yield _name_unneeded(rule, payer)
 
 
 def _not_left(policy: Policy) -> Iterator[Advice]:
@@ -52,9 +60,14 @@ def _not_left(policy: Policy) -> Iterator[Advice]:
         yield _name_unneeded(rule)
 
 
-def _name_unneeded(rule: LimitRule, where: str = "") -> Advice:
+def _name_unneeded(rule: LimitRule, payer: str = "") -> Advice:
+    where = f"payer {payer}: " if payer else ""
     return Advice(
-        "rule-not-left", f"{where}leaves names {rule}, which its limits keep", f"take {rule} out of leaves"
+        "rule-not-left",
+        f"{where}leaves names {rule}, which its limits keep",
+        f"take {rule} out of leaves",
+        ({"rules": rule},),
+        payer,
     )
 
 
@@ -72,6 +85,7 @@ def _rules(limits: RetryLimits) -> Iterator[Advice]:
             "rule-left",
             f"{bounds.found(limits)}: the file leaves {bounds.names} (critical), {bounds.asked}",
             "return to the rule; until then keep with the file who agreed to leave it",
+            ({"rules": bounds.names},),
         )
 
 
@@ -84,6 +98,7 @@ def _cap(limits: RetryLimits) -> Iterator[Advice]:
             f"{finding} is never reached, and an alarm on it never rings",
             f"lower max_minutes to {longest:g}, or allow {_retries_to_cap(limits)} retries "
             "(more than 5 leave BIL-004-V1 and BIL-005-V1)",
+            ({"longest": longest, "cap": limits.cap_seconds / 60},),
         )
 
 
@@ -100,6 +115,7 @@ def _herd(limits: RetryLimits) -> Iterator[Advice]:
             "no-jitter",
             f"all first retries wait {first.wait_low:g} min: claims that fail together return together",
             "raise jitter_percent, or put base_minutes above min_minutes",
+            ({"wait": first.wait_low},),
         )
     elif HERD / width > 100:
         window = f"the first window is {width:.0f} s wide"
@@ -107,6 +123,7 @@ def _herd(limits: RetryLimits) -> Iterator[Advice]:
             "narrow-first-window",
             f"{window}: {HERD} claims that fail together return at {HERD / width:.0f} per second",
             "put base_minutes above min_minutes, or hold the payer's claims while it is down",
+            ({"width": round(width), "herd": HERD, "rate": round(HERD / width)},),
         )
 
 
@@ -124,6 +141,7 @@ def _outages(policy: Policy) -> Iterator[Advice]:
                 "outage-not-covered",
                 f"an outage of {outage} min loses {lost:.0f} % of its claims ({covered})",
                 f"add retries or longer waits; this schedule keeps the target up to {longest:.0f} min",
+                ({"outage": outage, "lost": round(lost), "allowed": allowed, "longest": round(longest)},),
             )
 
 
@@ -143,6 +161,7 @@ def _target_recovered(policy: Policy) -> Iterator[Advice]:
             "target-recovered",
             f"retries recover {', '.join(missed)}; target {target:g} %",
             f"cover longer outages; outside outages {needed:.0f} % success per retry is enough",
+            _missed({outage: round(share) for outage, share in shares.items() if share < target}, target),
         )
 
 
@@ -154,6 +173,7 @@ def _target_attempts(policy: Policy) -> Iterator[Advice]:
             "target-attempts",
             f"claims that survive an outage need {', '.join(missed)} retries on average; target {target:g}",
             f"the target needs {100 / target:.0f} % success per retry: measure it outside outages",
+            _missed({outage: round(mean, 1) for outage, mean in means.items() if mean > target}, target),
         )
 
 
@@ -165,7 +185,12 @@ def _target_time(policy: Policy) -> Iterator[Advice]:
             "target-time",
             f"the median claim that survives an outage takes {', '.join(missed)}; target {target} min",
             "measure the time from the end of the outage, or state shorter outages",
+            _missed({outage: round(time) for outage, time in medians.items() if time > target}, target),
         )
+
+
+def _missed(values: Mapping[int, float], target: float) -> tuple[Case, ...]:
+    return tuple({"outage": outage, "value": value, "target": target} for outage, value in values.items())
 
 
 def _mean_wait(policy: Policy) -> Iterator[Advice]:
@@ -176,6 +201,7 @@ def _mean_wait(policy: Policy) -> Iterator[Advice]:
             "alarm-always-rings",
             f"the mean of all {len(steps)} waits is {mean:.1f} min; the alarm rings above {alarm} min",
             f"raise mean_wait_alarm_minutes above {mean:.0f}",
+            ({"mean": round(mean, 1), "alarm": alarm},),
         )
 
 
@@ -191,6 +217,7 @@ def _memory(policy: Policy, idempotency: IdempotencySettings) -> Iterator[Advice
                 f"the record of {operation} is kept {hours:g} h, a claim may be on its way for {needed} h: "
                 "a job that is delivered again later is not answered from it",
                 f"set IDEMPOTENCY_TTL_HOURS to {needed} or more",
+                ({"hours": hours, "needed": needed},),
             )
 
 
@@ -207,6 +234,7 @@ def _deadline(policy: Policy) -> Iterator[Advice]:
             "reserve-too-long",
             f"{window}: no retry fits before a deadline",
             f"lower reserve_minutes well below {allowed * 60}",
+            ({"reserve": reserve, "allowed": allowed},),
         )
         return
     reach = cover.arrivals(policy.limits)[-1].latest / 60
@@ -215,6 +243,7 @@ def _deadline(policy: Policy) -> Iterator[Advice]:
             "past-the-deadline",
             f"the last retry may come after {reach:.1f} h; {window}",
             "lower max_retries, max_minutes or reserve_minutes",
+            ({"reach": round(reach, 1), "reserve": reserve, "allowed": allowed},),
         )
 
 
@@ -234,13 +263,15 @@ def _teams(policy: Policy) -> Iterator[Advice]:
                 "no-team",
                 f"{category.name} names no team: its errors reach {Team.BILLING_MANAGEMENT}",
                 f"add team = one of {', '.join(Team)}",
+                ({"category": category.name},),
             )
 
 
 def _overlap(category: Category, word: str, other: Category, longer: str) -> Advice:
-    winner = f"{category.name} wins" if category.permanent >= other.permanent else f"{other.name} wins"
+    winner = category.name if category.permanent >= other.permanent else other.name
     return Advice(
         "overlapping-words",
-        f'every text with "{longer}" ({other.name}) also contains "{word}" ({category.name}); {winner}',
+        f'every text with "{longer}" ({other.name}) also contains "{word}" ({category.name}); {winner} wins',
         f'remove "{longer}", or make "{word}" more specific',
+        ({"longer": longer, "word": word, "category": winner},),
     )

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from gateways.zeebe.engine import EngineConfig
+from persistence.encryption.keys import new_key
 from tests.bench.collector import collecting
 from tests.bench.contender import Contender
 from tests.bench.databases import postgresql_database, server, sqlite_database
@@ -60,7 +61,8 @@ async def roster(chosen: Collection[Name], address: str, config: EngineConfig) -
 
 
 def _python(name: Name, address: str, database_url: str | None = None) -> Contender:
-    environment = _WATCHED.get(name, {}) | ({"DATABASE_URL": database_url} if database_url else {})
+    durable = {"DATABASE_URL": database_url, "ENCRYPTION_KEYS": new_key("bench")} if database_url else {}
+    environment = _WATCHED.get(name, {}) | durable
     command = (sys.executable, "-m", "tests.bench.python_worker", name, address)
     return Contender(name, command, environment, slow=name is Name.PYZEEBE_DEFAULTS)
 

@@ -73,14 +73,17 @@ class Load:
         return perf_counter() - start
 
     def _request(self, process: str) -> CreateProcessInstanceRequest:
-        variables = {
-            "claimId": f"CLM-BENCH-{next(self._numbers)}",
-            "submissionError": "TIMEOUT - Connection timeout after 30s",
-            "retryCount": 1,
-        }
-        return CreateProcessInstanceRequest(
-            bpmnProcessId=process, version=-1, variables=json.dumps(variables)
-        )
+        variables = json.dumps(failed_claim(next(self._numbers)))
+        return CreateProcessInstanceRequest(bpmnProcessId=process, version=-1, variables=variables)
+
+
+def failed_claim(number: int) -> dict[str, object]:
+    """The variables of an instance: a claim whose send has failed."""
+    return {
+        "claimId": f"CLM-BENCH-{number}",
+        "submissionError": "TIMEOUT - Connection timeout after 30s",
+        "retryCount": 1,
+    }
 
 
 async def until_taken(call: Callable[[], Awaitable[object]]) -> None:

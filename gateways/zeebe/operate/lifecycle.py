@@ -22,6 +22,7 @@ from gateways.zeebe.operate.install import installed_search
 from gateways.zeebe.operate.room import available_megabytes, require_memory, search_port
 from gateways.zeebe.operate.search import (
     SearchNode,
+    SearchPortLostError,
     SearchProgram,
     end,
     launch,
@@ -45,9 +46,7 @@ def start(config: EngineConfig, reporter: StartReporter) -> RunningEngine:
         jars = installed_search(config, reporter)
         _require_camunda(config, reporter)
         with _parts_lock(config, reporter), _undone_on_failure(config):
-            node = live_node(config) or launch(config, _search_program(config, jars))
-            wait_for(node, config, reporter)
-            return _serve(config, node, reporter)
+            return _serve(config, _ready_node(config, jars, reporter), reporter)
 
 
 def stop(config: EngineConfig) -> bool:
@@ -89,6 +88,20 @@ def _require_camunda(config: EngineConfig, reporter: StartReporter) -> None:
             f"The archive of Zeebe {config.version} has no bin/{PROGRAM}, so Operate is not in it: unset "
             "ENGINE_ARCHIVE to get the official one, or start without --operate."
         )
+
+
+def _ready_node(config: EngineConfig, jars: list[Path], reporter: StartReporter) -> SearchNode:
+    node = live_node(config) or launch(config, _search_program(config, jars))
+    try:
+        wait_for(node, config, reporter)
+    except SearchPortLostError:
+        if engine.status(config):
+            raise
+        end(config)
+        reporter.info("OpenSearch's port was taken meanwhile; starting it again on another one.")
+        node = launch(config, _search_program(config, jars))
+        wait_for(node, config, reporter)
+    return node
 
 
 def _search_program(config: EngineConfig, jars: list[Path]) -> SearchProgram:

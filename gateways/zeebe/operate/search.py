@@ -15,7 +15,7 @@ from gateways.zeebe.engine.errors import EngineError
 from gateways.zeebe.engine.java import Java
 from gateways.zeebe.engine.logs import last_messages
 from gateways.zeebe.engine.management import ManagementError, ask
-from gateways.zeebe.engine.ports import LOCALHOST, holder_of
+from gateways.zeebe.engine.ports import LOCALHOST, holder_of, is_free
 from gateways.zeebe.engine.process import exit_code, listening_ports, listens_on, spawn, terminate
 from gateways.zeebe.engine.reporter import StartReporter
 from gateways.zeebe.engine.state import same_process
@@ -38,6 +38,10 @@ _MODULES = (
 _READY_SECONDS = 300.0
 _LOOK_AGAIN_SECONDS = 0.2
 _ANSWER_SECONDS = 5.0
+
+
+class SearchPortLostError(EngineError):
+    """Another program took the node's port between our choice and its bind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,7 @@ def wait_for(node: SearchNode, config: EngineConfig, reporter: StartReporter) ->
             left = deadline - time.monotonic()
             _require_port(node)
             if not node.process():
+                _require_free_port(node)
                 raise _not_ready(config, f"ended while it was starting{_exit_code(node)}")
             if left <= 0:
                 raise _not_ready(config, f"was not ready after {_READY_SECONDS:.0f} s")
@@ -155,10 +160,21 @@ def _require_port(node: SearchNode) -> None:
     """OpenSearchRunner goes on to the next port when another program was quicker; Camunda does not."""
     process = node.process()
     if process and any(node.port < port <= LAST_SEARCH_PORT for port in listening_ports(process)):
-        raise EngineError(
-            f"Port {node.port} was taken by {holder_of(node.port)} while OpenSearch was starting: try again, "
-            "or stop that first if the engine runs already."
-        )
+        raise _port_lost(node)
+
+
+def _require_free_port(node: SearchNode) -> None:
+    """A node that ended may have ended because another program had its port a moment earlier."""
+    _exit_code(node)
+    if not is_free(node.port):
+        raise _port_lost(node)
+
+
+def _port_lost(node: SearchNode) -> SearchPortLostError:
+    return SearchPortLostError(
+        f"Port {node.port} was taken by {holder_of(node.port)} while OpenSearch was starting: try again, "
+        "or stop that first if the engine runs already."
+    )
 
 
 def _exit_code(node: SearchNode) -> str:

@@ -137,6 +137,14 @@ def test_a_start_that_fails_leaves_no_process_and_a_home_without_operate(
     assert not stage.config.operate_folder.exists()
 
 
+def test_a_port_lost_meanwhile_makes_opensearch_start_again(stage: Stage, notebook: Notebook) -> None:
+    stage.plays(java="loses its port once")
+    running = operate.start(stage.config, notebook)
+    assert operate.operate_status(stage.config, running).is_whole
+    assert len(stage.processes()) == 2
+    assert any("taken meanwhile" in line for line in notebook.said)
+
+
 def test_a_failed_start_keeps_what_an_earlier_one_wrote(stage: Stage, notebook: Notebook) -> None:
     operate.start(stage.config, notebook)
     operate.stop(stage.config)

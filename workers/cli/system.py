@@ -62,7 +62,9 @@ def demo(
         console.print("Stopped.")
         raise typer.Exit(130) from None
     finally:
-        if not keep:
+        if keep:
+            say(console, f"The engine runs on: ENGINE_HOME={config.home} reenvio engine stop ends it.")
+        else:
             stop_engine(config)
     raise typer.Exit(1 if unexpected else 0)
 

@@ -5,8 +5,8 @@ READY := .venv/.ready
 
 .PHONY: demo up test quick check format bench long soak outage lock clean
 
-demo: $(READY)          ## about 20 sample claims through four hours, in about a minute
-	@$(BIN)/reenvio demo
+demo: $(READY)          ## about 20 sample claims through four hours, in about a minute; OPERATE=1 shows them in Operate
+	@$(BIN)/reenvio demo $(if $(OPERATE),--operate --keep)
 
 up: $(READY)            ## engine, database, models and workers in real time; Ctrl-C stops
 	@$(BIN)/reenvio up

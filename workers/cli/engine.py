@@ -10,7 +10,7 @@ TABLE = {
     "stop": Entry("workers.cli.engine_broker:stop", "Stop the broker; its data stays for the next start."),
     "status": Entry(
         "workers.cli.engine_broker:status",
-        "Say whether the broker runs and where it listens; exit code 3 when it does not.",
+        "Say whether the broker runs and where it listens; exit code 3 when it or a part of it does not.",
     ),
     "logs": Entry("workers.cli.engine_broker:logs", "Show the end of the broker's log."),
     "clock": Entry("workers.cli.engine_clock:clock_app", "The embedded broker's clock."),

@@ -1,4 +1,4 @@
-"""`reenvio engine start | stop | status | logs`: the embedded broker."""
+"""`reenvio engine start | stop | status | logs`: the embedded broker, and Operate beside it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from gateways.zeebe import engine
+from gateways.zeebe.engine.logs import news_of, tail_of
+from workers.cli.engine_parts import EnginePart, has_operate, log_of, start_engine, stop_engine
 from workers.cli.errors import plain_errors
 from workers.cli.output import say
 from workers.config.settings import read_engine_settings
@@ -39,43 +41,79 @@ class RichReporter:
             yield lambda left: shown.update(f"{what}, {left:.0f} s left")
 
 
-def start() -> None:
+def start(
+    operate: Annotated[
+        bool | None,
+        typer.Option(
+            "--operate/--no-operate",
+            help="With Camunda's Operate and Tasklist from now on (70 MB more), or no longer with them.",
+        ),
+    ] = None,
+) -> None:
     """Start the broker, or find it running; the first time it is downloaded (about 300 MB)."""
     console = Console()
     with plain_errors():
-        running = engine.start(read_engine_settings().config(), RichReporter(console))
+        config = read_engine_settings().config()
+        running = start_engine(config, RichReporter(console), operate=operate)
     say(console, f"Zeebe {running.version} is ready at {running.grpc_address} (process {running.pid}).")
+    tell_operate(console, config, running)
+
+
+def tell_operate(console: Console, config: engine.EngineConfig, running: engine.RunningEngine | None) -> bool:
+    """Where Operate is and what is wrong with it, in a home that has it; whether all there should be is."""
+    if not has_operate(config):
+        return running is not None
+    from gateways.zeebe.operate import operate_status
+
+    operate = operate_status(config, running)
+    for line in operate.lines:
+        say(console, line)
+    return operate.is_whole
 
 
 def stop() -> None:
     """Stop the broker; its data stays for the next start."""
     with plain_errors():
-        stopped = engine.stop(read_engine_settings().config())
+        stopped = stop_engine(read_engine_settings().config())
     say(Console(), "The engine is stopped." if stopped else "The engine was not running.")
 
 
 def status() -> None:
-    """Say whether the broker runs and where it listens; exit code 3 when it does not."""
+    """Say whether the broker runs and where it listens; exit code 3 when it or a part of it does not."""
+    console = Console()
     with plain_errors():
-        running = engine.status(read_engine_settings().config())
-    if running is None:
-        say(Console(), "The engine is not running: `reenvio engine start` starts it.")
+        config = read_engine_settings().config()
+        running = engine.status(config)
+        for line in _where(running):
+            say(console, line)
+        is_whole = tell_operate(console, config, running)
+    if not is_whole:
         raise typer.Exit(3)
+
+
+def _where(running: engine.RunningEngine | None) -> tuple[str, ...]:
+    if running is None:
+        return ("The engine is not running: `reenvio engine start` starts it.",)
     word = "ready" if engine.is_ready(running) else "starting"
-    say(Console(), f"Zeebe {running.version} is {word} (process {running.pid}).")
-    say(Console(), f"gRPC {running.grpc_address}")
-    say(Console(), f"REST {running.rest_url}")
-    say(Console(), f"management {running.management_url}")
+    return (
+        f"Zeebe {running.version} is {word} (process {running.pid}).",
+        f"gRPC {running.grpc_address}",
+        f"REST {running.rest_url}",
+        f"management {running.management_url}",
+    )
 
 
 def logs(
     lines: Annotated[int, typer.Option("-n", "--lines", min=0, help="How many of the last lines.")] = 50,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    part: Annotated[
+        EnginePart, typer.Option(help="Whose log; Operate and Tasklist write into the broker's.")
+    ] = EnginePart.BROKER,
 ) -> None:
     """Show the end of the broker's log."""
     console = Console(soft_wrap=True)
     with plain_errors():
-        config = read_engine_settings().config()
-        news = engine.follow_log(config) if follow else ()
-        for line in chain(engine.log_tail(config, lines), news):
+        log = log_of(read_engine_settings().config(), part)
+        news = news_of(log) if follow else ()
+        for line in chain(tail_of(log, lines), news):
             say(console, line)

@@ -19,7 +19,8 @@ from workers.app.databases import migrate_database
 from workers.app.logs import configure_logs
 from workers.app.mail import mail_folder
 from workers.app.serving import relaying
-from workers.cli.engine_broker import RichReporter
+from workers.cli.engine_broker import RichReporter, tell_operate
+from workers.cli.engine_parts import start_engine, stop_engine
 from workers.cli.operator import shell_user
 from workers.cli.output import say
 from workers.config.cluster import connection_from
@@ -42,6 +43,7 @@ WRITES_MAIL = (
 
 def demo(
     keep: Annotated[bool, typer.Option(help="Leave the engine running and the data in place.")] = False,
+    operate: Annotated[bool, typer.Option(help="With Camunda's Operate and Tasklist.")] = False,
 ) -> None:
     """Sample claims through four hours of a payer's bad day, in about a minute."""
     console = Console()
@@ -49,18 +51,21 @@ def demo(
     configure_logs("error", settings.logs.format)
     home = settings.home / "demo"
     config = dataclasses.replace(settings.engine.config(), home=home / "engine")
-    engine.stop(config)
+    stop_engine(config)
     shutil.rmtree(home, ignore_errors=True)
     private_folder(home)
-    broker = engine.start(config, RichReporter(console))
+    broker = start_engine(config, RichReporter(console), operate=operate)
+    tell_operate(console, config, broker)
     try:
         unexpected = asyncio.run(run_demo(console, broker, settings.model_copy(update={"home": home})))
     except KeyboardInterrupt:
         console.print("Stopped.")
         raise typer.Exit(130) from None
     finally:
-        if not keep:
-            engine.stop(config)
+        if keep:
+            say(console, f"The engine runs on: ENGINE_HOME={config.home} reenvio engine stop ends it.")
+        else:
+            stop_engine(config)
     raise typer.Exit(1 if unexpected else 0)
 
 
@@ -76,12 +81,13 @@ def up() -> None:
         return
     config = settings.engine.config()
     ours = engine.status(config) is None
-    engine.start(config, RichReporter(Console(stderr=True)))
+    console = Console(stderr=True)
+    tell_operate(console, config, start_engine(config, RichReporter(console)))
     try:
         asyncio.run(_up(settings))
     finally:
         if ours:
-            engine.stop(config)
+            stop_engine(config)
 
 
 def work(

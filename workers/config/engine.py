@@ -6,7 +6,7 @@ import platformdirs
 from pydantic import Field
 from pydantic_settings import SettingsConfigDict
 
-from gateways.zeebe.engine import EngineConfig, FixedPorts
+from gateways.zeebe.engine import EngineConfig, FixedPorts, OperateSettings
 from gateways.zeebe.engine.config import DEFAULT_VERSION
 from workers.config.topic import Topic
 
@@ -31,6 +31,9 @@ class EngineSettings(Topic):
     home: Path = Field(default_factory=_default_home)
     java_home: Path | None = Field(default=None, validation_alias="JAVA_HOME")
     memory: str = "512m"
+    operate_memory: str = "1g"
+    search_memory: str = "512m"
+    search_port: int | None = Field(default=None, ge=1, le=9299)
     grpc_port: int | None = Field(default=None, ge=1, le=65535)
     rest_port: int | None = Field(default=None, ge=1, le=65535)
     management_port: int | None = Field(default=None, ge=1, le=65535)
@@ -50,4 +53,5 @@ class EngineSettings(Topic):
             ports=FixedPorts(
                 self.grpc_port, self.rest_port, self.management_port, self.command_port, self.internal_port
             ),
+            operate=OperateSettings(self.operate_memory, self.search_memory, self.search_port),
         )

@@ -1,6 +1,6 @@
 """A real Zeebe broker on this machine: fetched once, started, watched and stopped."""
 
-from gateways.zeebe.engine.config import EngineConfig, FixedPorts, RunningEngine
+from gateways.zeebe.engine.config import EngineConfig, FixedPorts, OperateSettings, RunningEngine
 from gateways.zeebe.engine.errors import EngineError
 from gateways.zeebe.engine.lifecycle import start, status, stop
 from gateways.zeebe.engine.logs import follow_log, log_tail
@@ -12,6 +12,7 @@ __all__ = [
     "EngineConfig",
     "EngineError",
     "FixedPorts",
+    "OperateSettings",
     "RunningEngine",
     "SilentReporter",
     "StartReporter",

@@ -18,6 +18,19 @@ class FixedPorts:
     internal: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class OperateSettings:
+    """What Operate's parts may use, where they are asked for: the heaps of Camunda and of OpenSearch.
+
+    `pins` is another list of OpenSearch's files than the packaged one.
+    """
+
+    memory: str = "1g"
+    search_memory: str = "512m"
+    search_port: int | None = None
+    pins: Path | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
     """Everything `start` needs to know; `home` holds one broker's data, log and state.
@@ -34,6 +47,8 @@ class EngineConfig:
     memory: str = "512m"
     ports: FixedPorts = field(default_factory=FixedPorts)
     settings: Mapping[str, str] = field(default_factory=dict)
+    program: str = "broker"
+    operate: OperateSettings = field(default_factory=OperateSettings)
     ready_seconds: float = 120.0
     stop_seconds: float = 20.0
 
@@ -46,8 +61,17 @@ class EngineConfig:
         return self.home / "logs" / "broker.log"
 
     @property
+    def search_log(self) -> Path:
+        return self.log_file.with_name("search.log")
+
+    @property
     def log_settings_file(self) -> Path:
         return self.home / "log4j2.xml"
+
+    @property
+    def operate_folder(self) -> Path:
+        """What Operate keeps; while it is there, the engine of this home runs with Operate."""
+        return self.home / "operate"
 
     @property
     def state_file(self) -> Path:

@@ -16,15 +16,15 @@ from gateways.zeebe.engine.errors import EngineError
 from gateways.zeebe.engine.reporter import StartReporter
 
 GROUP, ARTIFACT, PACKAGING = "io.camunda", "camunda-zeebe", "tar.gz"
-_STALL_SECONDS = 30
+STALL_SECONDS = 30
 
 
 def download_archive(config: EngineConfig, staging: Path, reporter: StartReporter) -> Path:
     """Fetch the archive, unverified, into `staging`."""
-    with _explained(config), _silenced("jgo"):
+    with _explained(config), silenced("jgo"):
         artifact = _artifact(config, staging, reporter)
         # asked first, because jgo tells no status and leaves the connection of a refused download open
-        _refuse(http.head(_url(artifact), timeout=_STALL_SECONDS).status_code, config)
+        _refuse(http.head(_url(artifact), timeout=STALL_SECONDS).status_code, config)
         return artifact.resolve()
 
 
@@ -37,11 +37,11 @@ def published_checksum(config: EngineConfig, staging: Path, reporter: StartRepor
     for algorithm in PUBLISHED_ALGORITHMS:
         text = _text_at(f"{archive_url}.{algorithm}", config)
         if text is not None:
-            return parse_published(algorithm, text, f"published by {_source(config)}")
+            return parse_published(algorithm, text, f"published by {source_of(config)}")
     if _text_at(f"{archive_url.removesuffix(PACKAGING)}pom", config) is None:
         raise EngineError(_not_published(config))
     raise EngineError(
-        f"Zeebe {config.version} has no checksum at {_source(config)}, so it cannot be trusted: "
+        f"Zeebe {config.version} has no checksum at {source_of(config)}, so it cannot be trusted: "
         "publish its .sha1 there, or name a local archive with ENGINE_ARCHIVE."
     )
 
@@ -57,27 +57,39 @@ def _refuse(status: int, config: EngineConfig) -> None:
 
 
 def _text_at(url: str, config: EngineConfig) -> str | None:
-    with _explained(config), _silenced("jgo"):
-        answer = http.get(url, timeout=_STALL_SECONDS)
+    with _explained(config), silenced("jgo"):
+        answer = http.get(url, timeout=STALL_SECONDS)
         if answer.status_code != HTTPStatus.NOT_FOUND:
             _refuse(answer.status_code, config)
         return str(answer.text) if answer.status_code == HTTPStatus.OK else None
 
 
 def _artifact(config: EngineConfig, staging: Path, reporter: StartReporter) -> Artifact:
-    context = MavenContext(
-        resolver=PythonResolver(progress_callback=reporter.download),
-        repo_cache=staging,
-        local_repos=[],
-        remote_repos={"mirror": config.mirror.rstrip("/")} if config.mirror else None,
-        timeout=_STALL_SECONDS,
-    )
+    context = _context(config, staging, PythonResolver(progress_callback=reporter.download))
     return context.project(GROUP, ARTIFACT).at_version(config.version).artifact(packaging=PACKAGING)
 
 
+def repository_of(config: EngineConfig) -> str:
+    """The address of the Maven repository to fetch from."""
+    return _repository(_context(config, config.cache, PythonResolver()))
+
+
+def _context(config: EngineConfig, folder: Path, resolver: PythonResolver) -> MavenContext:
+    return MavenContext(
+        resolver=resolver,
+        repo_cache=folder,
+        local_repos=[],
+        remote_repos={"mirror": config.mirror.rstrip("/")} if config.mirror else None,
+        timeout=STALL_SECONDS,
+    )
+
+
+def _repository(context: MavenContext) -> str:
+    return str(next(iter(context.remote_repos.values())))
+
+
 def _url(artifact: Artifact) -> str:
-    repository = next(iter(artifact.context.remote_repos.values()))
-    return f"{repository}/{artifact.component.path_prefix.as_posix()}/{artifact.filename}"
+    return f"{_repository(artifact.context)}/{artifact.component.path_prefix.as_posix()}/{artifact.filename}"
 
 
 @contextmanager
@@ -92,7 +104,8 @@ def _explained(config: EngineConfig) -> Iterator[None]:
 
 
 @contextmanager
-def _silenced(name: str) -> Iterator[None]:
+def silenced(name: str) -> Iterator[None]:
+    """The library of that name says nothing meanwhile."""
     # jgo warns about a wrong checksum and carries on; we refuse, and say so ourselves
     logger = logging.getLogger(name)
     before = logger.level
@@ -103,7 +116,8 @@ def _silenced(name: str) -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _source(config: EngineConfig) -> str:
+def source_of(config: EngineConfig) -> str:
+    """The repository in words, without its password."""
     return f"the mirror {without_password(config.mirror)}" if config.mirror else "Maven Central"
 
 
@@ -115,14 +129,14 @@ def without_password(url: str) -> str:
 
 def _not_published(config: EngineConfig) -> str:
     return (
-        f"Zeebe {config.version} (io.camunda:camunda-zeebe) is not published at {_source(config)}: "
+        f"Zeebe {config.version} (io.camunda:camunda-zeebe) is not published at {source_of(config)}: "
         "check ENGINE_VERSION and ENGINE_MIRROR, or name a local archive with ENGINE_ARCHIVE."
     )
 
 
 def _unreachable(config: EngineConfig, reason: str) -> str:
     return (
-        f"Zeebe {config.version} could not be downloaded from {_source(config)} ({reason}): "
+        f"Zeebe {config.version} could not be downloaded from {source_of(config)} ({reason}): "
         "check the network and the free disk space, or set ENGINE_MIRROR (an internal Maven repository) "
         "or ENGINE_ARCHIVE (a local camunda-zeebe tar.gz)."
     )

@@ -28,13 +28,12 @@ def broker_environment(
     config: EngineConfig, java: Java, *, ports: Ports, inherited: Mapping[str, str]
 ) -> dict[str, str]:
     """Everything the broker sees; of our own environment only what any program needs, so no secrets."""
-    kept = {name: inherited[name] for name in _INHERITED if name in inherited}
     return {
-        **kept,
+        **any_program_needs(inherited),
         **_LIGHT,
         **_sockets(ports),
         "JAVACMD": str(java.executable),
-        "JAVA_OPTS": " ".join(_java_options(config, java)),
+        "JAVA_OPTS": " ".join(java_options(config.memory, java)),
         "LOGGING_CONFIG": str(config.log_settings_file),
         "LOG4J_CONFIGURATION_FILE": str(config.log_settings_file),
         "ZEEBE_BROKER_DATA_DIRECTORY": str(config.data_folder.absolute()),
@@ -42,8 +41,14 @@ def broker_environment(
     }
 
 
-def _java_options(config: EngineConfig, java: Java) -> list[str]:
-    options = [f"-Xmx{config.memory}", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED"]
+def any_program_needs(inherited: Mapping[str, str]) -> dict[str, str]:
+    """The part of our own environment that a program which we start may see."""
+    return {name: inherited[name] for name in _INHERITED if name in inherited}
+
+
+def java_options(memory: str, java: Java) -> list[str]:
+    """A heap of that size at most, and what a newer Java wants to be told."""
+    options = [f"-Xmx{memory}", "-XX:+UseSerialGC", "--enable-native-access=ALL-UNNAMED"]
     if java.major >= _UNSAFE_ACCESS_FLAG_SINCE:
         options.append("--sun-misc-unsafe-memory-access=allow")
     return options

@@ -40,7 +40,7 @@ class _Program:
 def start(config: EngineConfig, reporter: StartReporter) -> RunningEngine:
     """Return a broker that is ready: the one that runs already, or a new one."""
     _check(config)
-    with _system_refusals():
+    with system_refusals():
         # the download comes before the lock, so that nobody waits for it who only wants to stop
         program = None if status(config) else _prepare(config, reporter)
         with _home_lock(config, reporter):
@@ -55,7 +55,7 @@ def stop(config: EngineConfig) -> bool:
     """End the broker if it runs; False when there was none."""
     if not config.home.exists():
         return False
-    with _system_refusals(), _home_lock(config, SilentReporter()):
+    with system_refusals(), _home_lock(config, SilentReporter()):
         state = read_state(config.state_file)
         process = live_process(state) if state else None
         if state and process:
@@ -113,8 +113,8 @@ def _launch(config: EngineConfig, program: _Program, ports: Ports) -> tuple[Engi
     private_folder(config.data_folder)
     write_log_settings(config)
     environment = broker_environment(config, program.java, ports=ports, inherited=os.environ)
-    broker = program.distribution / "bin" / "broker"
-    process = spawn(broker, environment=environment, log_file=config.log_file)
+    broker = program.distribution / "bin" / config.program
+    process = spawn([str(broker)], environment=environment, log_file=config.log_file)
     state = EngineState(process.pid, process.create_time(), config.version, ports)
     write_state(config.state_file, state)
     return state, process
@@ -149,7 +149,8 @@ def _home_lock(config: EngineConfig, reporter: StartReporter) -> AbstractContext
 
 
 @contextmanager
-def _system_refusals() -> Iterator[None]:
+def system_refusals() -> Iterator[None]:
+    """What the system does not let us do, in one line."""
     try:
         yield
     except OSError as error:

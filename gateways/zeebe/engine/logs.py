@@ -42,16 +42,21 @@ def write_log_settings(config: EngineConfig) -> None:
 
 def log_tail(config: EngineConfig, lines: int) -> list[str]:
     """The last lines of the broker's log; empty when it never ran."""
+    return tail_of(config.log_file, lines)
+
+
+def tail_of(path: Path, lines: int) -> list[str]:
+    """The last lines of a log; empty when there is none."""
     try:
-        with config.log_file.open(errors="replace") as log:
+        with path.open(errors="replace") as log:
             return [line.rstrip("\n") for line in deque(log, maxlen=lines)]
     except FileNotFoundError:
         return []
 
 
-def last_messages(config: EngineConfig) -> list[str]:
+def last_messages(path: Path) -> list[str]:
     """The last lines that say something: without the frames of Java's stack traces."""
-    messages = [line for line in log_tail(config, 500) if line.strip() and not line.startswith(_STACK_FRAME)]
+    messages = [line for line in tail_of(path, 500) if line.strip() and not line.startswith(_STACK_FRAME)]
     return messages[-_LAST_MESSAGES:]
 
 
@@ -61,8 +66,13 @@ def has_given_up(config: EngineConfig) -> bool:
 
 
 def follow_log(config: EngineConfig) -> Iterator[str]:
+    """Lines of the broker's log that are written from now on, until the caller stops listening."""
+    return news_of(config.log_file)
+
+
+def news_of(path: Path) -> Iterator[str]:
     """Lines written from now on, across roll-overs, until the caller stops listening."""
-    return _follow(config.log_file, _size(config.log_file))
+    return _follow(path, _size(path))
 
 
 def _follow(path: Path, position: int) -> Iterator[str]:

@@ -30,14 +30,15 @@ class ManagementAnswer:
         return int(json.loads(self.body)[name])
 
 
-def ask(url: str, *, seconds: float, given: Mapping[str, int] | None = None) -> ManagementAnswer:
+def ask(url: str, *, seconds: float, given: Mapping[str, object] | None = None) -> ManagementAnswer:
     """One request: GET, or POST of what is given."""
     where = urlsplit(url)
     connection = HTTPConnection(where.hostname or "", where.port, timeout=seconds)
     method = HTTPMethod.GET if given is None else HTTPMethod.POST
+    target = where._replace(scheme="", netloc="").geturl()
     body = None if given is None else json.dumps(given)
     try:
-        connection.request(method, where.path, body, {"Content-Type": "application/json"} if body else {})
+        connection.request(method, target, body, {"Content-Type": "application/json"} if body else {})
         answer = connection.getresponse()
         return ManagementAnswer(answer.status, answer.read())
     except (OSError, HTTPException) as error:

@@ -1,6 +1,7 @@
 """Free local ports for the broker, and who holds the ones that are not free."""
 
 import socket
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import psutil
@@ -68,7 +69,7 @@ def _choose(name: str, asked: int | None, preferred: Ports | None, taken: set[in
     if asked is not None:
         return _insist(name, asked)
     wish: int | None = getattr(preferred, name, None)
-    port = wish if wish is not None and wish not in taken and is_free(wish) else _any_free(taken)
+    port = wish if wish is not None and wish not in taken and is_free(wish) else any_free(taken)
     taken.add(port)
     return port
 
@@ -82,7 +83,8 @@ def _insist(name: str, port: int) -> int:
     return port
 
 
-def _any_free(taken: set[int]) -> int:
+def any_free(taken: Collection[int]) -> int:
+    """A port that nobody holds now, and none of those."""
     while True:
         with socket.socket() as probe:
             probe.bind((LOCALHOST, 0))

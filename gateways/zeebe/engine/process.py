@@ -7,12 +7,12 @@ from pathlib import Path
 import psutil
 
 
-def spawn(program: Path, *, environment: Mapping[str, str], log_file: Path) -> psutil.Process:
-    """Start the program detached from our terminal, so that Ctrl-C there does not reach it."""
+def spawn(command: list[str], *, environment: Mapping[str, str], log_file: Path) -> psutil.Process:
+    """Start the command detached from our terminal, so that Ctrl-C there does not reach it."""
     log_flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     pid = os.posix_spawn(
-        program,
-        [str(program)],
+        command[0],
+        command,
         environment,
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -34,11 +34,16 @@ def has_ended(process: psutil.Process) -> bool:
 
 def listens_on(process: psutil.Process, ports: Collection[int]) -> bool:
     """Whether it is this process, and no other, that has the ports open."""
+    return listening_ports(process).issuperset(ports)
+
+
+def listening_ports(process: psutil.Process) -> set[int]:
+    """The ports that the process has open; none when the system does not tell."""
     try:
         sockets = process.net_connections("tcp")
     except psutil.Error:
-        return False
-    return {s.laddr.port for s in sockets if s.status == psutil.CONN_LISTEN}.issuperset(ports)
+        return set()
+    return {s.laddr.port for s in sockets if s.status == psutil.CONN_LISTEN}
 
 
 def exit_code(process: psutil.Process) -> int | None:

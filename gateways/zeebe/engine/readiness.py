@@ -65,7 +65,7 @@ def _died(config: EngineConfig, code: int | None) -> BrokerDiedError:
         f"The engine ended while it was starting{how}: its last log lines say why; "
         "if its data is damaged or of another version, move the folder "
         f"{config.data_folder} away and start again.",
-        log_lines=last_messages(config),
+        log_lines=last_messages(config.log_file),
     )
 
 
@@ -73,5 +73,5 @@ def _too_slow(config: EngineConfig) -> EngineError:
     return EngineError(
         f"The engine was not ready after {config.ready_seconds:.0f} s: "
         "the machine may be busy or short of memory; `reenvio engine stop`, then try again.",
-        log_lines=last_messages(config),
+        log_lines=last_messages(config.log_file),
     )

@@ -50,9 +50,14 @@ def read_state(path: Path) -> EngineState | None:
 
 def live_process(state: EngineState) -> psutil.Process | None:
     """The recorded process, if it is still that process and still alive."""
+    return same_process(state.pid, state.created)
+
+
+def same_process(pid: int, created: float) -> psutil.Process | None:
+    """The process with this id, if it was born at that time and is alive."""
     try:
-        process = psutil.Process(state.pid)
-        same = abs(process.create_time() - state.created) < _SAME_PROCESS_SECONDS
+        process = psutil.Process(pid)
+        same = abs(process.create_time() - created) < _SAME_PROCESS_SECONDS
         alive = process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
     except psutil.Error:
         return None

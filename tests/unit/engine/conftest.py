@@ -11,7 +11,10 @@ import pytest
 
 from gateways.zeebe.engine import EngineConfig, stop
 
+from .operate_stage import stage
 from .support import UNPINNED, Mirror, Notebook, QuietFiles
+
+__all__ = ["stage"]
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def test_an_engine_that_never_ran_has_no_log(config: EngineConfig) -> None:
 def test_last_messages_leave_out_stack_frames(logged: EngineConfig) -> None:
     with logged.log_file.open("a") as log:
         log.write("ERROR it broke\n" + "\tat java.base/Frame.run(Frame.java:1)\n" * 40 + "\t... 7 more\n")
-    assert last_messages(logged)[-2:] == ["line 99", "ERROR it broke"]
+    assert last_messages(logged.log_file)[-2:] == ["line 99", "ERROR it broke"]
 
 
 def test_following_gives_new_lines_whole_also_after_a_roll_over(logged: EngineConfig) -> None:

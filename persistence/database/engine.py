@@ -66,6 +66,7 @@ def open_database(url: str, limits: PoolLimits = PoolLimits()) -> AsyncEngine:  
     if engine.dialect.name == "sqlite":
         event.listen(engine.sync_engine, "connect", partial(_prepare_sqlite, limits))
         event.listen(engine.sync_engine, "begin", _begin)
+        event.listen(engine.sync_engine, "checkin", partial(_keep_none_of_closed, _connections(engine)))
     return engine
 
 
@@ -89,8 +90,7 @@ async def close_database(engine: AsyncEngine, *, patience: timedelta = CLOSING) 
 
 async def _close(engine: AsyncEngine, patience: timedelta) -> None:
     await engine.dispose()
-    if connections := engine.get_execution_options().get(CONNECTIONS):
-        await connections.close(patience.total_seconds())
+    await _connections(engine).close(patience.total_seconds())
 
 
 def looking(engine: AsyncEngine) -> Mapping[str, Any]:
@@ -199,6 +199,17 @@ def _prepare_sqlite(limits: PoolLimits, connection: Any, _record: object) -> Non
     for pragma in (f"busy_timeout={_millis(limits.busy_seconds)}", *SQLITE_PRAGMAS):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
+
+
+def _keep_none_of_closed(connections: SqliteConnections, connection: object, record: Any) -> None:
+    """Whoever comes late opens a connection of a closed database, and leaves it to nobody."""
+    if connections.are_closed and connection is not None:
+        record.invalidate()
+
+
+def _connections(engine: AsyncEngine) -> SqliteConnections:
+    kept = engine.get_execution_options().get(CONNECTIONS)
+    return kept if isinstance(kept, SqliteConnections) else SqliteConnections()
 
 
 def _begin(connection: Connection) -> None:

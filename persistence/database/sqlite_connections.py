@@ -13,6 +13,7 @@ class SqliteConnections:
     """Opens connections and knows those whose thread has not ended, also one that its user has lost."""
 
     def __init__(self) -> None:
+        self.are_closed = False
         self._open: set[SqliteConnection] = set()
 
     def connect(self, database: str, **options: Any) -> "SqliteConnection":
@@ -23,6 +24,7 @@ class SqliteConnections:
 
     async def close(self, seconds: float) -> None:
         """Close whatever is open still, and wait that long for whatever runs there."""
+        self.are_closed = True
         await asyncio.gather(*(connection.end(seconds) for connection in self._open))
 
 

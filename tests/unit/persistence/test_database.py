@@ -94,6 +94,17 @@ async def test_a_connection_that_its_pool_has_lost_is_closed_with_the_database(t
         gc.collect()
 
 
+async def test_who_comes_after_the_end_leaves_no_connection_open(tmp_path: Path) -> None:
+    engine = open_database(sqlite_url(tmp_path / "x.db"))
+    await close_database(engine)
+    async with engine.connect() as late:
+        assert await late.scalar(text("SELECT 1")) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        del engine, late
+        gc.collect()
+
+
 async def test_who_is_cancelled_while_closing_leaves_no_connection_open(tmp_path: Path) -> None:
     engine = open_database(sqlite_url(tmp_path / "x.db"))
     for connection in [await engine.connect() for _ in range(3)]:

@@ -3,7 +3,7 @@
 from gateways.zeebe.engine.config import EngineConfig, FixedPorts, OperateSettings, RunningEngine
 from gateways.zeebe.engine.errors import EngineError
 from gateways.zeebe.engine.lifecycle import start, status, stop
-from gateways.zeebe.engine.logs import follow_log, log_tail
+from gateways.zeebe.engine.logs import log_tail
 from gateways.zeebe.engine.offset import remember_offset
 from gateways.zeebe.engine.readiness import is_ready
 from gateways.zeebe.engine.reporter import SilentReporter, StartReporter
@@ -16,7 +16,6 @@ __all__ = [
     "RunningEngine",
     "SilentReporter",
     "StartReporter",
-    "follow_log",
     "is_ready",
     "log_tail",
     "remember_offset",

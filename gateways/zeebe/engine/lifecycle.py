@@ -19,6 +19,7 @@ from gateways.zeebe.engine.errors import EngineError
 from gateways.zeebe.engine.java import Java, find_java
 from gateways.zeebe.engine.locks import exclusive
 from gateways.zeebe.engine.logs import log_tail, write_log_settings
+from gateways.zeebe.engine.memory import megabytes
 from gateways.zeebe.engine.offset import restore_offset, save_offset
 from gateways.zeebe.engine.ports import PREFERRED, Ports, choose_ports
 from gateways.zeebe.engine.process import listens_on, spawn, terminate
@@ -27,7 +28,6 @@ from gateways.zeebe.engine.reporter import SilentReporter, StartReporter
 from gateways.zeebe.engine.state import EngineState, live_process, read_state, write_state
 
 _VERSION = re.compile(r"\d+\.\d+\.\d+(-[A-Za-z0-9.]+)?")
-_MEMORY = re.compile(r"\d+[mMgG]")
 _PORT_TAKEN = "already in use"
 
 
@@ -166,5 +166,4 @@ def system_refusals() -> Iterator[None]:
 def _check(config: EngineConfig) -> None:
     if not _VERSION.fullmatch(config.version):
         raise EngineError(f"ENGINE_VERSION is {config.version!r}: write it like 8.6.0.")
-    if not _MEMORY.fullmatch(config.memory):
-        raise EngineError(f"ENGINE_MEMORY is {config.memory!r}: write it like 512m or 1g.")
+    megabytes(config.memory, "ENGINE_MEMORY")

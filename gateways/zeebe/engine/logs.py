@@ -65,11 +65,6 @@ def has_given_up(config: EngineConfig) -> bool:
     return any(phrase in line for line in log_tail(config, 500) for phrase in _GIVEN_UP)
 
 
-def follow_log(config: EngineConfig) -> Iterator[str]:
-    """Lines of the broker's log that are written from now on, until the caller stops listening."""
-    return news_of(config.log_file)
-
-
 def news_of(path: Path) -> Iterator[str]:
     """Lines written from now on, across roll-overs, until the caller stops listening."""
     return _follow(path, _size(path))

@@ -67,18 +67,19 @@ def _asked_for(fixed: FixedPorts) -> dict[str, int | None]:
 
 def _choose(name: str, asked: int | None, preferred: Ports | None, taken: set[int]) -> int:
     if asked is not None:
-        return _insist(name, asked)
+        return insist(asked, f"ENGINE_{name.upper()}_PORT")
     wish: int | None = getattr(preferred, name, None)
     port = wish if wish is not None and wish not in taken and is_free(wish) else any_free(taken)
     taken.add(port)
     return port
 
 
-def _insist(name: str, port: int) -> int:
+def insist(port: int, setting: str) -> int:
+    """The port that a setting asks for, if it is free."""
     if not is_free(port):
         raise EngineError(
-            f"Port {port} is held by {holder_of(port)}: stop it, choose another ENGINE_{name.upper()}_PORT, "
-            "or unset that to take any free port."
+            f"Port {port} is held by {holder_of(port)}: stop it, choose another {setting}, or unset that to "
+            "take any free port."
         )
     return port
 

@@ -1,30 +1,20 @@
 """Memory and ports, looked at before anything is started: what is short is said in one line."""
 
-import re
 from pathlib import Path
 
 import psutil
 
 from gateways.zeebe.engine.config import EngineConfig
 from gateways.zeebe.engine.errors import EngineError
-from gateways.zeebe.engine.ports import holder_of, is_free
+from gateways.zeebe.engine.memory import megabytes
+from gateways.zeebe.engine.ports import insist, is_free
 
 PREFERRED_SEARCH_PORT = 9201
 LAST_SEARCH_PORT = 9299
 """OpenSearchRunner takes none above it."""
-_MEMORY = re.compile(r"(\d+)([mMgG])")
-_MEGABYTES = {"m": 1, "g": 1024}
 _BESIDE_THE_HEAPS = 300
 """Two Javas' own megabytes; a heap is seldom full."""
 _CGROUP = Path("/sys/fs/cgroup")
-
-
-def megabytes(setting: str, name: str) -> int:
-    """The size that a setting names."""
-    found = _MEMORY.fullmatch(setting)
-    if found is None:
-        raise EngineError(f"{name} is {setting!r}: write it like 512m or 1g.")
-    return int(found[1]) * _MEGABYTES[found[2].lower()]
 
 
 def require_memory(config: EngineConfig, available: int) -> None:
@@ -55,21 +45,12 @@ def available_megabytes() -> int:
 def search_port(asked: int | None) -> int:
     """The port asked for, else the first free one that OpenSearch takes."""
     if asked is not None:
-        return _insist(asked)
+        return insist(asked, "ENGINE_SEARCH_PORT")
     free = (port for port in range(PREFERRED_SEARCH_PORT, LAST_SEARCH_PORT + 1) if is_free(port))
     port = next(free, None)
     if port is None:
         raise EngineError(
             f"No port from {PREFERRED_SEARCH_PORT} to {LAST_SEARCH_PORT} is free for OpenSearch: stop what "
             "holds them, or name a lower one with ENGINE_SEARCH_PORT."
-        )
-    return port
-
-
-def _insist(port: int) -> int:
-    if not is_free(port):
-        raise EngineError(
-            f"Port {port} is held by {holder_of(port)}: stop it, choose another ENGINE_SEARCH_PORT, or unset "
-            "that to take any free port."
         )
     return port

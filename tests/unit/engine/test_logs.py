@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from gateways.zeebe.engine import EngineConfig, follow_log, log_tail
-from gateways.zeebe.engine.logs import last_messages, write_log_settings
+from gateways.zeebe.engine import EngineConfig, log_tail
+from gateways.zeebe.engine.logs import last_messages, news_of, write_log_settings
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_last_messages_leave_out_stack_frames(logged: EngineConfig) -> None:
 
 
 def test_following_gives_new_lines_whole_also_after_a_roll_over(logged: EngineConfig) -> None:
-    lines = follow_log(logged)
+    lines = news_of(logged.log_file)
     with logged.log_file.open("a") as log:
         log.write("one\ntw")
         log.flush()

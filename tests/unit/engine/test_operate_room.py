@@ -6,7 +6,8 @@ import socket
 import pytest
 
 from gateways.zeebe.engine import EngineConfig, EngineError
-from gateways.zeebe.operate.room import available_megabytes, megabytes, require_memory, search_port
+from gateways.zeebe.engine.memory import megabytes
+from gateways.zeebe.operate.room import available_megabytes, require_memory, search_port
 
 
 @pytest.mark.parametrize(("setting", "size"), [("512m", 512), ("1g", 1024), ("2G", 2048)])

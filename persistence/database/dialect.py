@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import TypeVar
 
-from sqlalchemy import Column, ColumnElement, Table, any_, literal
+from sqlalchemy import Column, ColumnElement, Table, any_, func, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -25,3 +25,9 @@ def among(
     if connection.dialect.name == "postgresql":
         return column == any_(literal(list(values), postgresql.ARRAY(column.type)))
     return column.in_(values)
+
+
+async def one_at_a_time(connection: AsyncConnection, key: int) -> None:
+    """Wait for whoever else holds the key, until the transaction ends; SQLite writes one at a time anyway."""
+    if connection.dialect.name == "postgresql":
+        await connection.execute(select(func.pg_advisory_xact_lock(key)))

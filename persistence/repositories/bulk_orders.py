@@ -5,16 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, and_, bindparam, func, insert, or_, select, text, update
+from sqlalchemy import Row, and_, bindparam, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.bulk_orders import TAKEN_FOR, BulkAction, BulkItemState, BulkState, NotDone
+from persistence.database.dialect import one_at_a_time
 from persistence.database.rows import row_of
 from persistence.tables import bulk_items as items
 from persistence.tables import bulk_orders as orders
 from persistence.tables.bulk_orders import IS_GOING_ON, IS_LEFT
 
-ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7205759403792795)")
+PLACING = 7205759403792795
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,7 @@ class BulkOrders:
 
     async def one_at_a_time(self) -> None:
         """Wait for whoever places one right now: each sees which claims the one before has taken."""
-        if self._connection.dialect.name == "postgresql":
-            await self._connection.execute(ONE_AT_A_TIME)
+        await one_at_a_time(self._connection, PLACING)
 
     async def place(self, new: NewBulkOrder, chosen: Sequence[NewBulkItem]) -> int:
         """Keep an order with all of its claims; its id."""

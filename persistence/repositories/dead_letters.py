@@ -4,19 +4,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Row, delete, exists, func, select, text, true, update
+from sqlalchemy import ColumnElement, Row, delete, exists, func, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from domain.mail.dead_letters import AT_MOST, DeadLetter
 from domain.mail.mail import MailState
-from persistence.database.dialect import among, insert_into
+from persistence.database.dialect import among, insert_into, one_at_a_time
 from persistence.database.rows import row_of
 from persistence.tables import dead_letters as letters
 from persistence.tables import mails
 
 AT_REST = letters.c.redriven_at.is_(None)
 IS_PENDING = exists().where(mails.c.outbox_id == letters.c.outbox_id, mails.c.state == MailState.PENDING)
-ONE_AT_A_TIME = text("SELECT pg_advisory_xact_lock(7205759403792794)")
+ADDING = 7205759403792794
 """Who adds a dead letter on PostgreSQL counts alone: two could both find the last place free."""
 
 
@@ -74,8 +74,7 @@ class DeadLetters:
 
     async def add(self, letter: DeadLetter, *, at_most: int = AT_MOST) -> bool:
         """Keep a letter, in the place of an earlier one of the same mail; False when there is no room."""
-        if self._connection.dialect.name == "postgresql":
-            await self._connection.execute(ONE_AT_A_TIME)
+        await one_at_a_time(self._connection, ADDING)
         if await self.find(letter.outbox_id) is None and await self.count() >= at_most:
             return False
         values = _row(letter)

@@ -87,12 +87,16 @@ async def _chosen(store: Store, wanted: WantedLetters, named: Sequence[str] | No
     if not named:
         return found
     if others := [name for name in named if name not in found]:
-        why = [await store.look(lambda tx, one=one: _why_not(tx, one)) for one in others]  # type: ignore[misc]
+        why = await store.look(lambda tx: _why_not(tx, others))
         refuse(f"Cannot be sent again: {'; '.join(why)}. Nothing was done.")
     return [one for one in found if one in set(named)]
 
 
-async def _why_not(tx: Transaction, outbox_id: str) -> str:
+async def _why_not(tx: Transaction, ids: Sequence[str]) -> Sequence[str]:
+    return [await _why_not_one(tx, one) for one in ids]
+
+
+async def _why_not_one(tx: Transaction, outbox_id: str) -> str:
     """Why a letter that was named cannot go: it is none, goes already, or another option leaves it out."""
     letter = await tx.dead_letters.find(outbox_id)
     if letter is None:

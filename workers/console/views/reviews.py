@@ -82,7 +82,7 @@ def read_desk(query: Mapping[str, str]) -> AskedDesk:
 def _chosen(text: str) -> str:
     """Ids that may be claims'; where none is, none is meant, and not the whole group."""
     ids = [one for one in text.split() if any(form.fits(one) for form in ClaimIdForm)]
-    return " ".join(ids[:CHOSEN_MOST]) or NOBODY[: len(text.strip())]
+    return " ".join(ids[:CHOSEN_MOST]) or (NOBODY if text.strip() else "")
 
 
 def read_desk_place(query: Mapping[str, str]) -> DeskPlace | None:
